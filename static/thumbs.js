@@ -100,6 +100,14 @@ function fit(fresh, box, rated) {
   if (listed && (rated || "rated" in box.dataset)) fresh.dataset.rated = "";
 }
 
+/** Words that were typed and not sent outlive a tap on another button. */
+function keepTyped(fresh, box) {
+  const lines = fresh.querySelectorAll("[name=words]");
+  box.querySelectorAll("[name=words]").forEach((typed, n) => {
+    if (lines[n] && typed.value !== typed.defaultValue) lines[n].value = typed.value;
+  });
+}
+
 /** Give the item in the list the looks of a read one, or of an unread one, as a thumb down or its undo made it. */
 function looks(fresh) {
   const { item } = fresh.closest("[data-item]").dataset;
@@ -113,11 +121,13 @@ function replace(box, html, button) {
   const { label } = marks(button);
   const focused = box.contains(document.activeElement);
   fit(fresh, box, button.name === "useful");
+  if (button.dataset.key !== "words") keepTyped(fresh, box);
   box.replaceWith(fresh);
   const same = find(fresh, marks(button));
   // Whoever pressed a key stays where they were; whoever pressed the button stays on it.
   if (focused) (same ?? fresh.querySelector("button")).focus({ preventScroll: true });
-  const noted = said(same?.getAttribute("aria-pressed") === "true" ? "noted" : "taken_back", { label });
+  const told = fresh.querySelector("[data-told]")?.textContent;
+  const noted = told ?? said(same?.getAttribute("aria-pressed") === "true" ? "noted" : "taken_back", { label });
   announce([noted, fresh.querySelector("[data-ended]")?.textContent].filter(Boolean).join(". "));
   elsewhere(fresh);
   if (["d", "undo"].includes(button.dataset.key)) looks(fresh);

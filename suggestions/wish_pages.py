@@ -23,7 +23,7 @@ from suggestions import sentences
 from suggestions.proposals import Refusal
 from suggestions.services.wishes import WishAnswer, wish_accept, wish_drafts_again, wishes_draft
 from suggestions.views import moves_shown
-from suggestions.wishes.wish import WISHES_MAX
+from suggestions.wishes.wish import WISH_CHARS_MAX, WISHES_MAX
 
 
 @login_required
@@ -31,10 +31,11 @@ from suggestions.wishes.wish import WISHES_MAX
 def wishes(request: HttpRequest) -> HttpResponse:
     """Show the changes that the reader's words ask for, or a question back. Changes nothing.
 
-    A refusal, also with 429, leaves the words in their field.
+    `?words=` fills their field, and a refusal, also with 429, leaves them in it.
     """
     if request.method == "GET":
-        return render(request, "suggestions/wishes.html", {"words": ""})
+        words = request.GET.get("words", "")[:WISH_CHARS_MAX]
+        return render(request, "suggestions/wishes.html", {"words": words})
     reader, now = reader_of(request), timezone.now()
     try:
         limit_count(limit=GENERATE, who=reader.pk, now=now)

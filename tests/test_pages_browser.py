@@ -228,6 +228,24 @@ def test_a_thumb_a_reason_and_their_undoing_take_no_reload(page: Page, ada: Read
     assert page.evaluate("window.stayed")
 
 
+def test_own_words_outlive_a_tap_and_are_kept_by_enter_without_a_reload(page: Page, ada: Reader):
+    item = fresh_item(ada)
+    FeedbackFactory(reader=ada, item=item)
+    page.goto(f"/ui/item/{item.pk}")
+    page.evaluate("window.stayed = true")
+    line = page.get_by_role("textbox", name="In your own words")
+    line.fill("more about sailing")
+    page.get_by_role("button", name="Real depth").click()
+    expect(page.get_by_role("button", name="Real depth")).to_have_attribute("aria-pressed", "true")
+    expect(line).to_have_value("more about sailing")
+    line.press("Enter")
+    expect(page.locator("#status")).to_contain_text("It reads as a wish")
+    expect(line).to_have_count(2)
+    stored = Feedback.objects.get(reader=ada, item=item)
+    assert stored.other_reasons == ["more about sailing"] and [tag.slug for tag in stored.tags.all()] == ["depth"]
+    assert page.evaluate("window.stayed")
+
+
 def test_a_thumb_that_does_not_arrive_says_so(page: Page, ada: Reader):
     fresh_item(ada)
     page.goto("/")

@@ -18,7 +18,9 @@ REASONS_MIN, REASONS_MAX = 3, 5
 WORDS_MAX, WORDS_CHARS_MAX = 4, 40
 # Limits for reasons outside the taxonomy that are stored with a rating.
 OTHER_REASONS_MAX = 8
-OTHER_REASON_MAX_CHARS = 64
+OTHER_REASON_MAX_CHARS = 200
+# Of these, how many lines a reader may write beside a rating: a wish is one line, and a rating no diary.
+OWN_WORDS_MAX = 3
 VALUED, DISLIKED = "valued", "disliked"
 KIND_OF = dict.fromkeys(("clarity", "depth", "original", "practical", "surprising", "on-topic"), VALUED) | (
     dict.fromkeys(("hype", "clickbait", "shallow", "known", "paywall", "off-topic"), DISLIKED)
@@ -104,7 +106,7 @@ def reason_tags_map(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return reasons mapped to taxonomy slugs, and those that match none as plain text, without repeats.
 
-    At most 8 unmatched reasons of 64 characters are returned. `spellings` comes from `reason_tag_spellings`.
+    At most 8 unmatched reasons of 200 characters are returned. `spellings` comes from `reason_tag_spellings`.
     """
     slugs: dict[str, None] = {}
     others: dict[str, str] = {}
@@ -130,6 +132,12 @@ def reasons_offline(title: str, text: str, *, clustered: bool = False) -> tuple[
     if clustered:
         tags["known"] = None
     return _balance([SuggestedReason(tag, _WORDS[tag]) for tag in tags])
+
+
+def own_words_clean(given: Iterable[str]) -> tuple[str, ...]:
+    """Return a reader's own lines without control characters, empty lines and repeats."""
+    lines = (" ".join(clean_text(text).split()) for text in given)
+    return tuple({fold(line): line for line in lines if line}.values())
 
 
 def reasons_filter(

@@ -10,9 +10,15 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext
 
 from digest.days import utc_day
-from digest.errors import FeedbackMissing, UnknownReasonTag
+from digest.errors import FeedbackMissing, InvalidRating, UnknownReasonTag
 from digest.feedback.peers import community_deviation_many
-from digest.feedback.reasons import reason_tags_map
+from digest.feedback.reasons import (
+    OTHER_REASON_MAX_CHARS,
+    OTHER_REASONS_MAX,
+    OWN_WORDS_MAX,
+    own_words_clean,
+    reason_tags_map,
+)
 from digest.feedback.selectors import feedback_tallies_many, reason_tag_spellings
 from digest.items.reading import article_forget, item_read, items_unread
 from digest.items.selectors import item_get
@@ -36,17 +42,19 @@ def feedback_set(
     useful: bool,
     now: datetime,
     tags: Sequence[str] | None = None,
+    words: Sequence[str] | None = None,
     origin: str = Feedback.Origin.READING,
     propensity: float | None = None,
 ) -> Feedback:
     """Store the reader's rating of an item and its article. It replaces an earlier one.
 
-    `tags` are the reasons; `None` leaves them unchanged. `propensity` is the probability with which the
-    question of an interview was asked. The same rating again changes neither time nor reasons. The opposite
-    rating deletes the earlier reasons. A rating of not useful takes back that the article was named.
+    `tags` are the reasons, `words` those in the reader's own words; `None` leaves them unchanged.
+    `propensity` is the probability with which the question of an interview was asked. The same rating again
+    changes neither time nor reasons. The opposite rating deletes the earlier reasons. A rating of not useful
+    takes back that the article was named.
 
-    Raises `ItemNotFound` if the reader may not see the item, and `UnknownReasonTag` for a reason outside the
-    taxonomy. Then nothing is stored.
+    Raises `ItemNotFound` if the reader may not see the item, `UnknownReasonTag` for a reason outside the
+    taxonomy, and `InvalidRating` for too many words. Then nothing is stored.
     """
     slugs = None if tags is None else _slugs(tags)
     item = item_get(reader_id=reader.pk, item_id=item_id)
@@ -68,8 +76,10 @@ def feedback_set(
             feedback.other_reasons = []  # the old reasons contradict the new rating
             feedback.save(update_fields=[*rating, "other_reasons"])
             slugs = slugs or ()
-        if slugs is not None:
-            _tags_store(feedback, slugs)
+        if words is not None:
+            feedback.other_reasons = _own_words(words, OTHER_REASONS_MAX)
+        if slugs is not None or words is not None:
+            _reasons_store(feedback, slugs)
         if not useful:
             article_forget(reader=reader, article=item.article)
     profile_refresh(reader_id=reader.pk, now=now)
@@ -82,12 +92,31 @@ def feedback_tags_set(*, reader: Reader, item_id: int, tags: Sequence[str]) -> F
     Raises `FeedbackMissing` if there is no rating; otherwise as `feedback_set` does.
     """
     slugs = _slugs(tags)
-    article = item_get(reader_id=reader.pk, item_id=item_id).article
     with transaction.atomic():
-        feedback = Feedback.objects.select_for_update().filter(reader=reader, article=article).first()
-        if feedback is None:
-            raise FeedbackMissing(gettext("You have not rated this item yet. Rate it, then say why."))
-        _tags_store(feedback, slugs)
+        feedback = _rated(reader, item_id)
+        _reasons_store(feedback, slugs)
+    return feedback
+
+
+def feedback_words_set(*, reader: Reader, item_id: int, words: Sequence[str]) -> tuple[str, ...]:
+    """Replace what the reader wrote beside an existing rating with `words`; return the lines that are new.
+
+    Raises `FeedbackMissing` if there is no rating, and `InvalidRating` for too many lines or too long ones.
+    """
+    with transaction.atomic():
+        feedback = _rated(reader, item_id)
+        before = feedback.other_reasons
+        feedback.other_reasons = _own_words(words, max(OWN_WORDS_MAX, len(before)))
+        _reasons_store(feedback, None)
+    return tuple(line for line in feedback.other_reasons if line not in before)
+
+
+def _rated(reader: Reader, item_id: int) -> Feedback:
+    """Return the reader's rating of an item, locked. Raises `FeedbackMissing`."""
+    article = item_get(reader_id=reader.pk, item_id=item_id).article
+    feedback = Feedback.objects.select_for_update().filter(reader=reader, article=article).first()
+    if feedback is None:
+        raise FeedbackMissing(gettext("You have not rated this item yet. Rate it, then say why."))
     return feedback
 
 
@@ -107,6 +136,7 @@ def feedback_give(
     useful: bool,
     now: datetime,
     tags: Sequence[str] | None = None,
+    words: Sequence[str] | None = None,
     origin: str = Feedback.Origin.READING,
     propensity: float | None = None,
 ) -> Feedback:
@@ -120,6 +150,7 @@ def feedback_give(
         useful=useful,
         now=now,
         tags=tags,
+        words=words,
         origin=origin,
         propensity=propensity,
     )
@@ -169,12 +200,24 @@ def _slugs(tags: Sequence[str]) -> tuple[str, ...]:
     return slugs
 
 
-def _tags_store(feedback: Feedback, slugs: Sequence[str]) -> None:
-    FeedbackTag.objects.filter(feedback=feedback).exclude(tag_id__in=slugs).delete()
-    rows = [FeedbackTag(feedback=feedback, tag_id=slug) for slug in slugs]
-    FeedbackTag.objects.bulk_create(rows, ignore_conflicts=True)
-    feedback.has_reason = bool(slugs or feedback.other_reasons)
-    feedback.save(update_fields=["has_reason"])
+def _own_words(words: Sequence[str], most: int) -> list[str]:
+    """Return the lines to store. Raises `InvalidRating` if they are more than `most`, or one is too long."""
+    lines = own_words_clean(words)
+    if len(lines) > most or any(len(line) > OTHER_REASON_MAX_CHARS for line in lines):
+        message = gettext("In your own words: at most {lines} lines of {chars} characters each.")
+        raise InvalidRating(message.format(lines=most, chars=OTHER_REASON_MAX_CHARS))
+    return list(lines)
+
+
+def _reasons_store(feedback: Feedback, slugs: Sequence[str] | None) -> None:
+    """Store the reader's own words, and the reasons of the taxonomy unless they are `None`."""
+    tags = FeedbackTag.objects.filter(feedback=feedback)
+    if slugs is not None:
+        tags.exclude(tag_id__in=slugs).delete()
+        rows = [FeedbackTag(feedback=feedback, tag_id=slug) for slug in slugs]
+        FeedbackTag.objects.bulk_create(rows, ignore_conflicts=True)
+    feedback.has_reason = bool(feedback.other_reasons or slugs or (slugs is None and tags.exists()))
+    feedback.save(update_fields=["has_reason", "other_reasons"])
 
 
 def weights_update(*, reader_id: UUID, now: datetime) -> int:

@@ -37,6 +37,7 @@ from suggestions.services.wished_searches import (
 from suggestions.wishes.changes import change_of, until_note
 from suggestions.wishes.reading import wishes_read
 from suggestions.wishes.wish import WISH_CHARS_MAX, Names, Question
+from suggestions.wishes.written import wish_of_line
 
 log = structlog.get_logger(__name__)
 SALT = "suggestions.services.wishes"
@@ -85,6 +86,14 @@ class WishAccepted:
     config_version: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class WishOffer:
+    """A line in the reader's own words that asks for one change, and this change in words."""
+
+    words: str
+    sentence: str
+
+
 def wishes_draft(*, reader: Reader, words: str, now: datetime) -> WishAnswer | Refusal:
     """Return the changes that `words` ask for, as drafts. A constant number of queries. Changes nothing.
 
@@ -107,14 +116,41 @@ def wishes_draft(*, reader: Reader, words: str, now: datetime) -> WishAnswer | R
     return replace(answer, notes=notes, searches=searches.drafts)
 
 
-def _settings_draft(reader: Reader, words: str, asked: str, now: datetime) -> WishAnswer:
-    """Return the drafts for the part `asked` of the `words`, which is about settings."""
+def wish_offer(*, reader: Reader, lines: Sequence[str], now: datetime) -> WishOffer | None:
+    """Return the first of these lines that asks for one change, and no more; `None` if none does.
+
+    The grammar alone reads them. Three queries, or none without a line. Changes nothing.
+    """
+    if not lines:
+        return None
+    facts, names = _known(reader)
+    for line in lines:
+        wish = wish_of_line(line, names, day_of(now, reader.zone))
+        change = change_of(wish, facts) if wish else None
+        if not isinstance(change, Change):
+            continue
+        try:
+            after = change.saved(facts.effective)
+        except InvalidSetting:
+            continue
+        return WishOffer(line, _sentence(change, facts.effective, after, dict(names.sources)))
+    return None
+
+
+def _known(reader: Reader) -> tuple[Facts, Names]:
+    """Return the reader's settings, and the names that a wish may use, without those of recent items."""
     titles = subscribed_titles(reader_id=reader.pk)
     facts = Facts(effective=config_effective(reader_id=reader.pk), sources=frozenset(titles))
+    config, called = facts.effective.config, subscribed_own_names(reader_id=reader.pk)
+    topics = (*config.topics, *config.keyword_boosts)
+    return facts, Names(titles, topics, config.topics, called=called)
+
+
+def _settings_draft(reader: Reader, words: str, asked: str, now: datetime) -> WishAnswer:
+    """Return the drafts for the part `asked` of the `words`, which is about settings."""
+    facts, names = _known(reader)
     items = items_window(reader_id=reader.pk, now=now).candidates
-    config = facts.effective.config
-    called = subscribed_own_names(reader_id=reader.pk)
-    names = Names(titles, (*config.topics, *config.keyword_boosts), config.topics, items, called)
+    names = replace(names, items=items)
     today = day_of(now, reader.zone)
     reading = wishes_read(asked, names, today)
     if reading.unread:

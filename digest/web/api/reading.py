@@ -18,6 +18,7 @@ from digest.daily.store import exposures_log
 from digest.days import day_of
 from digest.errors import DigestMissing, FutureDate, OperatorsOnly
 from digest.feedback.naming import address_name, article_name, articles_named, item_forget
+from digest.feedback.reasons import OTHER_REASON_MAX_CHARS, OWN_WORDS_MAX
 from digest.feedback.selectors import feedback_by_items, reason_tags
 from digest.feedback.services import feedback_give, feedback_take_back
 from digest.feeds.addresses import URL_MAX_CHARS
@@ -269,13 +270,18 @@ feedback_router = Router(tags=["feedback"])
 feedback_router.add_router("", reading_router)
 
 Reason = Annotated[str, Field(max_length=200)]
+OwnWords = Annotated[str, Field(max_length=OTHER_REASON_MAX_CHARS)]
 
 
 class FeedbackIn(Schema):
-    """A rating (`true` or 1: useful) and, if given, all the reasons for it."""
+    """A rating (`true` or 1: useful) and, if given, all the reasons for it: of the taxonomy, and `words`.
+
+    `words` are lines in the reader's own words; an empty list deletes them.
+    """
 
     useful: bool
     reason_tags: Annotated[list[Reason], Field(max_length=20)] | None = None
+    words: Annotated[list[OwnWords], Field(max_length=OWN_WORDS_MAX)] | None = None
 
 
 class FeedbackOut(Schema):
@@ -284,6 +290,7 @@ class FeedbackOut(Schema):
     item_id: int
     useful: bool
     reason_tags: list[str]
+    words: list[str]
     at: datetime
 
 
@@ -310,13 +317,17 @@ class SuggestedOut(Schema):
 
 
 class ReasonsOut(Schema):
-    """The reasons an item's rating can have; `useful` is the rating, `null` before there is one."""
+    """The reasons an item's rating can have; `useful` is the rating, `null` before there is one.
+
+    `words` are those that the reader wrote beside it.
+    """
 
     item_id: int
     useful: bool | None
     suggested: list[SuggestedOut]
     valued: list[ReasonOut]
     disliked: list[ReasonOut]
+    words: list[str]
 
 
 @feedback_router.post("/items/{int:item_id}/feedback", response=FeedbackOut)
@@ -327,10 +338,16 @@ def feedback_post(request: HttpRequest, item_id: int, body: FeedbackIn) -> Feedb
         item_id=item_id,
         useful=body.useful,
         tags=body.reason_tags,
+        words=body.words,
         now=timezone.now(),
     )
-    tags = sorted(tag.slug for tag in feedback.tags.all())
-    return FeedbackOut(item_id=item_id, useful=feedback.useful, reason_tags=tags, at=feedback.at)
+    return FeedbackOut(
+        item_id=item_id,
+        useful=feedback.useful,
+        reason_tags=sorted(tag.slug for tag in feedback.tags.all()),
+        words=feedback.other_reasons,
+        at=feedback.at,
+    )
 
 
 @feedback_router.delete("/items/{int:item_id}/feedback", response=ClearedOut)
@@ -355,6 +372,7 @@ def reasons_get(request: HttpRequest, item_id: int) -> ReasonsOut:
         suggested=[SuggestedOut(tag=reason.tag, text=reason.text) for reason in suggested],
         valued=_reasons(offered, ReasonTag.Kind.VALUED, chosen),
         disliked=_reasons(offered, ReasonTag.Kind.DISLIKED, chosen),
+        words=list(rating.other_reasons) if rating else [],
     )
 
 

@@ -25,6 +25,7 @@ from django.utils.translation import gettext as _
 from digest.articles.favicons import favicon_box
 from digest.articles.pictures import inside_allowed, picture_href
 from digest.daily.presentation import age_moment, published_words
+from digest.feedback.reasons import OTHER_REASON_MAX_CHARS, OWN_WORDS_MAX
 from digest.models import Item, Reader, Source
 from digest.requests import reader_of
 from ranking.common.text import words_cut
@@ -172,6 +173,8 @@ def _page(request: HttpRequest) -> dict[str, Any]:
         "user": reader,
         "csrf_input": csrf_input(request),
         "mutes_url": reverse("digest:mutes"),
+        "own_words_max": OWN_WORDS_MAX,
+        "own_words_chars": OTHER_REASON_MAX_CHARS,
         "item_url": lambda pk: f"{item_prefix}{pk}",
         "language": cache(language_attributes),
         "source_url": lambda key: f"{source_prefix}{quote(key, safe='')}",

@@ -12,6 +12,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -30,7 +31,12 @@ from digest.entities import RatedItem
 from digest.errors import DigestError, InvalidRating
 from digest.feedback.naming import article_name, item_forget
 from digest.feedback.selectors import feedback_by_items, feedback_weeks
-from digest.feedback.services import feedback_give, feedback_tags_set, feedback_take_back
+from digest.feedback.services import (
+    feedback_give,
+    feedback_tags_set,
+    feedback_take_back,
+    feedback_words_set,
+)
 from digest.feedback.trends import trends_of, weeks_until
 from digest.items.own_names import own_names
 from digest.items.reading import item_open, item_save, item_unread, items_read
@@ -181,12 +187,14 @@ def item(request: HttpRequest, item_id: int) -> HttpResponseBase:
 @login_required
 @require_POST
 def feedback(request: HttpRequest, item_id: int) -> HttpResponse:
-    """Store a rating, its undo or a reason; a script gets the changed part of the page back."""
+    """Store a rating, its undo, a reason or own words; a script gets the changed part of the page back."""
     found = _item_or_404(reader_of(request), item_id)
     form = ThumbForm(request.POST)
     try:
         if not form.is_valid():
             raise InvalidRating(_("A rating is 1, 0 or clear, a reason one of those on offer."))
+        if "words" in request.POST and not form.cleaned_data["useful"]:
+            return _words_answer(request, found)
         ended = _feedback_store(reader_of(request), found, form.cleaned_data)
     except InvalidRating as error:
         return JsonResponse({"error": error.code, "message": error.message}, status=error.status)
@@ -211,7 +219,7 @@ def name(request: HttpRequest, item_id: int) -> HttpResponse:
     """Ask for more like an item (`named=1`), or take that back; answers as `feedback` does.
 
     Asking ends a rating of not useful, and taking it back brings that rating back (`rated_before`) with its
-    reasons (`tag_before`).
+    reasons (`tag_before`, `words_before`).
     """
     reader, now = reader_of(request), timezone.now()
     found = _item_or_404(reader, item_id)
@@ -222,8 +230,10 @@ def name(request: HttpRequest, item_id: int) -> HttpResponse:
     item_forget(reader=reader, item_id=item_id)
     if request.POST.get("rated_before") == "1" and before is None:
         try:
-            tags = request.POST.getlist("tag_before")
-            feedback_give(reader=reader, item_id=item_id, useful=False, now=now, tags=tags)
+            tags, words = (request.POST.getlist(name) for name in ("tag_before", "words_before"))
+            feedback_give(
+                reader=reader, item_id=item_id, useful=False, now=now, tags=tags, words=words
+            )
         except DigestError as error:
             return HttpResponse(error.message, status=error.status, content_type="text/plain")
     return _response_answer(request, found)
@@ -239,16 +249,30 @@ def unread(request: HttpRequest, item_id: int) -> HttpResponse:
     return redirect(return_path(request))
 
 
-def _response_answer(request: HttpRequest, item: Item, ended: Ended = "") -> HttpResponse:
+def _words_answer(request: HttpRequest, item: Item) -> HttpResponse:
+    """Store the reader's own words, say so, and offer the change that they ask for, if they ask for one."""
+    written = request.POST.getlist("words")
+    new = feedback_words_set(reader=reader_of(request), item_id=item.pk, words=written)
+    told = render_to_string("digest/_words_kept.html", {"new": new}, request)
+    ended: Ended = "named" if request.POST.get("named_before") == "1" else ""
+    return _response_answer(request, item, ended, told)
+
+
+def _response_answer(
+    request: HttpRequest, item: Item, ended: Ended = "", told: str = ""
+) -> HttpResponse:
     """Return the changed part of the page to a script, else a redirect to the item on the page it was on.
 
-    `ended` is what the tap took back of the item: "named" or a rating of not useful. The page says so.
+    `ended` is what the tap took back of the item: "named" or a rating of not useful. The page says so. `told`
+    is HTML of ours about what was stored.
     """
     back = return_path(request)
     if request.headers.get("X-Requested-With") == "fetch":
         changed = responses_of(reader=reader_of(request), items=[item])[item.pk]
-        return HttpResponse(item_part(request, "response", changed, back, True, ended))
-    if ended:
+        return HttpResponse(item_part(request, "response", changed, back, True, ended, told))
+    if told:
+        messages.success(request, told)
+    elif ended:
         messages.info(request, _(NO_LONGER_NAMED if ended == "named" else NO_LONGER_RATED))
     return redirect(f"{back}#item-{item.pk}")
 

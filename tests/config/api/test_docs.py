@@ -65,6 +65,7 @@ def test_a_body_is_told_to_its_last_field():
     assert [(field.name, field.kind, field.limits, field.required) for field in body.fields] == [
         ("useful", "true or false", "", True),
         ("reason_tags", "list (text) or null", "at most 20 entries", False),
+        ("words", "list (text) or null", "at most 3 entries", False),
     ]
 
 

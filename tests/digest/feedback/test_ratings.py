@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from digest.errors import FeedbackMissing, ItemNotFound, UnknownReasonTag
+from digest.errors import FeedbackMissing, InvalidRating, ItemNotFound, UnknownReasonTag
 from digest.feedback.selectors import feedback_recent
 from digest.feedback.services import (
     feedback_clear,
@@ -12,6 +12,7 @@ from digest.feedback.services import (
     feedback_set,
     feedback_tags_set,
     feedback_take_back,
+    feedback_words_set,
 )
 from digest.items.reading import item_read
 from digest.models import Feedback, FeedbackTag, Item, Reader, Reading
@@ -152,3 +153,37 @@ def test_a_thumb_keeps_the_title_that_was_rated(ada, item, now):
     assert corrected("Old news") == ["Ferries sail"], "the other thumb is of the title that stood there"
     Feedback.objects.update(rated_title="")
     assert corrected("Older news") == ["Older news"], "of an early thumb only the item’s title is known"
+
+
+def test_own_words_are_stored_without_control_characters_and_can_be_emptied(ada, item, now):
+    feedback_set(reader=ada, item_id=item.id, useful=True, tags=["depth"], now=now)
+    typed = ["  more\x00 about\u202e\n sailing ", "", "More about sailing", "the maps"]
+    assert feedback_words_set(reader=ada, item_id=item.id, words=typed) == ("More about sailing", "the maps")
+    stored = Feedback.objects.get()
+    assert (stored.other_reasons, stored.has_reason) == (["More about sailing", "the maps"], True)
+    assert feedback_words_set(reader=ada, item_id=item.id, words=["the maps"]) == ()
+    assert feedback_words_set(reader=ada, item_id=item.id, words=[""]) == ()
+    stored.refresh_from_db()
+    assert (stored.other_reasons, stored.has_reason, slugs(stored)) == ([], True, {"depth"})
+    feedback_tags_set(reader=ada, item_id=item.id, tags=[])
+    assert Feedback.objects.get().has_reason is False
+
+
+def test_a_fourth_line_or_a_long_one_is_refused_and_an_import_of_more_stays(ada, item, now):
+    feedback_set(reader=ada, item_id=item.id, useful=True, words=["one"], now=now)
+    for words in (["1", "2", "3", "4"], ["x" * 201]):
+        with pytest.raises(InvalidRating):
+            feedback_words_set(reader=ada, item_id=item.id, words=words)
+    assert Feedback.objects.get().other_reasons == ["one"]
+    imported = [f"line {n}" for n in range(8)]
+    Feedback.objects.update(other_reasons=imported)
+    assert feedback_words_set(reader=ada, item_id=item.id, words=imported) == ()
+    assert Feedback.objects.get().other_reasons == imported
+
+
+def test_words_need_a_rating_of_ones_own(ada, ben, item, now):
+    SubscriptionFactory(reader=ben, feed=ada.subscriptions.get().feed)
+    feedback_set(reader=ben, item_id=item.id, useful=True, words=["bens"], now=now)
+    with pytest.raises(FeedbackMissing):
+        feedback_words_set(reader=ada, item_id=item.id, words=["adas"])
+    assert [row.other_reasons for row in Feedback.objects.all()] == [["bens"]]

@@ -63,6 +63,18 @@ def test_the_reasons_on_offer_tell_which_are_set(adas, item):
     ]
 
 
+def test_own_words_are_stored_answered_and_emptied(adas, item):
+    body = {"useful": True, "words": ["more about sailing", " the maps "]}
+    assert adas.post(feedback_url(item.id), body, content_type=JSON).json()["words"] == [
+        "more about sailing",
+        "the maps",
+    ]
+    kept = adas.post(feedback_url(item.id), {"useful": True}, content_type=JSON).json()["words"]
+    assert kept == adas.get(f"/api/items/{item.id}/reasons").json()["words"] == [*body["words"][:1], "the maps"]
+    emptied = adas.post(feedback_url(item.id), {"useful": True, "words": []}, content_type=JSON)
+    assert emptied.json()["words"] == [] and Feedback.objects.get().has_reason is False
+
+
 def test_an_unknown_reason_is_refused_with_its_code(adas, item):
     answer = adas.post(feedback_url(item.id), {"useful": 1, "reason_tags": ["zzz"]}, content_type=JSON)
     assert answer.status_code == 422
@@ -70,7 +82,15 @@ def test_an_unknown_reason_is_refused_with_its_code(adas, item):
 
 
 @pytest.mark.parametrize(
-    "body", [{}, {"useful": "maybe"}, {"useful": 2}, {"useful": True, "reason_tags": ["x"] * 21}]
+    "body",
+    [
+        {},
+        {"useful": "maybe"},
+        {"useful": 2},
+        {"useful": True, "reason_tags": ["x"] * 21},
+        {"useful": True, "words": ["x", "y", "z", "a"]},
+        {"useful": True, "words": ["x" * 201]},
+    ],
 )
 def test_a_body_that_is_no_thumb_is_refused(adas, item, body):
     answer = adas.post(feedback_url(item.id), body, content_type=JSON)

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from digest.daily.services import digest_refresh
 from digest.models import Digest, Exposure, Feedback, Item, Reader
+from ranking.selectors import config_versions
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import ago, display_form, fresh_item, subscribe
 from tests.support.factories import FeedbackFactory, ItemFactory
@@ -183,6 +184,62 @@ def test_two_tabs_that_give_one_reason_agree(page: Client, ada: Reader):
     for typed, left in (("tag", ["depth"]), ("tag", ["depth"]), ("untag", []), ("untag", [])):
         tap(page, item, **{typed: "depth"})
         assert [tag.slug for tag in Feedback.objects.get().tags.all()] == left
+
+
+def test_own_words_are_shown_again_and_a_wish_among_them_is_offered(page: Client, ada: Reader):
+    item = fresh_item(ada)
+    tap(page, item, useful="1")
+    place = f"/ui/item/{item.pk}/feedback"
+    saved = page.post(place, {"words": ["I want to read more about <b>sailing</b>", ""], "next": "/"})
+    assert saved.url == f"/#item-{item.pk}"
+    body = page.get(TODAY).content.decode()
+    assert "Saved in your own words." in body and 'value="I want to read more about &lt;b&gt;' in body
+    page.post(place, {"words": ["I want to read more about sailing", "lovely maps"], "next": "/"})
+    body = page.get(TODAY).content.decode()
+    assert "It reads as a wish: " in body and 'value="lovely maps"' in body
+    assert 'href="/ui/wishes?words=I%20want%20to%20read%20more%20about%20sailing"' in body
+    assert not config_versions(reader_id=ada.pk)
+    assert ">I want to read more about sailing</textarea>" in page.get(
+        "/ui/wishes?words=I%20want%20to%20read%20more%20about%20sailing"
+    ).content.decode()
+    page.post(place, {"words": ["", ""], "next": "/"})
+    assert Feedback.objects.get().other_reasons == []
+
+
+@pytest.mark.parametrize("words", ["sailing", "more about sailing, less about chess", "nothing but news"])
+def test_words_that_ask_for_no_clear_change_are_stored_without_an_offer(
+    page: Client, ada: Reader, words: str
+):
+    item = fresh_item(ada)
+    tap(page, item, useful="0")
+    answer = page.post(
+        f"/ui/item/{item.pk}/feedback", {"words": words}, headers={"X-Requested-With": "fetch"}
+    ).content.decode()
+    assert "Saved in your own words." in answer and "/ui/wishes" not in answer
+    assert Feedback.objects.get().other_reasons == [words]
+
+
+def test_own_words_without_a_rating_or_beyond_their_limit_are_refused(page: Client, ada: Reader):
+    item = fresh_item(ada)
+    assert tap(page, item, words="more about sailing").status_code == 409
+    tap(page, item, useful="1")
+    assert tap(page, item, words="x" * 201).json()["error"] == "invalid_rating"
+    assert Feedback.objects.get().other_reasons == []
+
+
+def test_what_more_like_this_ended_comes_back_with_its_words(page: Client, ada: Reader):
+    item = fresh_item(ada)
+    tap(page, item, useful="0")
+    tap(page, item, words="less about chess")
+    named = page.post(
+        f"/ui/item/{item.pk}/name", {"named": "1"}, headers={"X-Requested-With": "fetch"}
+    ).content.decode()
+    assert 'name="words_before" value="less about chess"' in named
+    page.post(
+        f"/ui/item/{item.pk}/name",
+        {"named": "0", "rated_before": "1", "words_before": ["less about chess"]},
+    )
+    assert Feedback.objects.get().other_reasons == ["less about chess"]
 
 
 def test_no_browser_keeps_a_readers_page(page: Client, ada: Reader):
