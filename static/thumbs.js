@@ -126,8 +126,8 @@ function replace(box, html, button) {
   const same = find(fresh, marks(button));
   // Whoever pressed a key stays where they were; whoever pressed the button stays on it.
   if (focused) (same ?? fresh.querySelector("button")).focus({ preventScroll: true });
-  const told = fresh.querySelector("[data-told]")?.textContent;
-  const noted = told ?? said(same?.getAttribute("aria-pressed") === "true" ? "noted" : "taken_back", { label });
+  const notice = fresh.querySelector("[data-notice]")?.textContent;
+  const noted = notice ?? said(same?.getAttribute("aria-pressed") === "true" ? "noted" : "taken_back", { label });
   announce([noted, fresh.querySelector("[data-ended]")?.textContent].filter(Boolean).join(". "));
   elsewhere(fresh);
   if (["d", "undo"].includes(button.dataset.key)) looks(fresh);

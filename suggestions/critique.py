@@ -129,7 +129,7 @@ def refused_issue(refusal: Refusal) -> Issue:
 
 def _cherry_picked(record: DraftRecord) -> Issue | None:
     elsewhere = record.all_rated - record.rated
-    if record.rated < EVIDENCE_MIN or not elsewhere:
+    if record.change.words or record.rated < EVIDENCE_MIN or not elsewhere:
         return None
     own = record.liked / record.rated
     base = (record.all_liked - record.liked) / elsewhere

@@ -45,7 +45,7 @@ from suggestions.planner.by_taste import taste_counting
 from suggestions.planner.evidence import WeighedChange, change_weigh
 from suggestions.planner.forecasts import Forecast, forecast_of, split_by_time
 from suggestions.proposals import Draft, Facts, Preview, PreviewItem, Refusal, Target, WeekEffect
-from suggestions.rules import change_parse, check, names_refusal, visibility_refusal
+from suggestions.rules import change_parse, change_wished, check, names_refusal, visibility_refusal
 from suggestions.selectors import facts_for
 from suggestions.week import week_for
 
@@ -221,7 +221,7 @@ class Trial:
     """A weighed change with its ratings and its effect on the last days.
 
     `ratings` are the newest ones about it. Of `ratings_considered` (for a topic: the newest 500), `rated` are
-    about it, and `liked` of those positive. `refusal` is the rules' answer to the best evidence there is,
+    about it, and `liked` of those positive. `refusal` is the rules' answer to the best evidence, `cited`,
     `None` if they permit it.
     """
 
@@ -232,6 +232,7 @@ class Trial:
     ratings_considered: int
     effect: WeekEffect
     refusal: Refusal | None
+    cited: tuple[RatedItem, ...]
 
     @property
     def names(self) -> dict[str, int]:
@@ -278,16 +279,20 @@ def change_try(*, reader_id: UUID, draft: Draft, now: datetime) -> Trial | Refus
     change = change_parse(draft, facts)
     if isinstance(change, Refusal):
         return change
+    if wished := change_wished(change, facts):
+        change = replace(change, words=wished.words)
     weighed = change_weigh(reader_id=reader_id, change=change, effective=facts.effective, now=now)
     ratings = change.among(weighed.evidence.rated)
     sources = feedback_source_counts(reader_id=reader_id) if change.kind.of_source else {}
     liked, rated, _, ratings_considered = _counts(change, ratings, weighed, sources)
-    best = replace(draft, evidence_urls=tuple(i.url for i in ratings if i.useful is change.kind.liked))
+    fitting = tuple(item for item in ratings if item.useful is change.kind.liked)
+    cited = wished.evidence if wished else fitting
+    best = replace(draft, evidence_urls=tuple(item.url for item in cited))
     week = week_for(reader_id=reader_id, before=facts.effective, changes=[change], now=now)
     (effect,) = week.effects([change])
     unsaid = names_refusal(change, weighed.evidence.rated, effect)
-    refusal = unsaid or _refusal(best, facts, weighed, ratings) or visibility_refusal(change, effect)
-    return Trial(weighed, ratings, liked, rated, ratings_considered, effect, refusal)
+    refusal = unsaid or _refusal(best, facts, weighed, cited) or visibility_refusal(change, effect)
+    return Trial(weighed, ratings, liked, rated, ratings_considered, effect, refusal, cited)
 
 
 def configs_compare(
@@ -351,7 +356,7 @@ def outcomes_about(*, reader_id: UUID, keys: Collection[str]) -> dict[Target, tu
 
 
 def _refusal(
-    draft: Draft, facts: Facts, weighed: WeighedChange, rated: tuple[RatedItem, ...]
+    draft: Draft, facts: Facts, weighed: WeighedChange, rated: Sequence[RatedItem]
 ) -> Refusal | None:
     """Return the refusal that writing `draft` now would get, with `rated` as the ratings it may cite."""
     known = {item.url: item for item in rated}

@@ -64,6 +64,7 @@ class Facts:
     URL. `waiting` are the targets of open suggestions. `cooling` has the end of each target's cooldown.
     `written` are the fields of this run's suggestions, and `bare` those of them without other names.
     `asked` are the changes of this run's suggestions and of open ones, each a `Change`.
+    `wished` are the changes that the reader's own words ask for, each a `Change` with its articles.
     `answers` are the reader's (accepted, rejected) by type. `declined` are the types always rejected, and
     `kinds` those that may be suggested here, `None` for all.
     """
@@ -76,6 +77,7 @@ class Facts:
     written: Sequence[str] = ()
     bare: Sequence[str] = ()
     asked: Sequence[Any] = ()
+    wished: Sequence[Any] = ()
     answers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     declined: frozenset[str] = frozenset()
     kinds: frozenset[str] | None = None

@@ -83,7 +83,19 @@ def draft_read(draft: Draft, facts: Facts) -> Change | Refusal:
         return change
     urls = list(dict.fromkeys(url for url in draft.evidence_urls if isinstance(url, str) and url))
     cited = tuple(facts.rated[url] for url in urls if url in facts.rated)
-    return replace(change, evidence=cited, ungrounded=len(urls) - len(cited), tried=draft.topics_tried)
+    wished = change_wished(change, facts)
+    by_words = wished and cited and {item.url for item in cited} <= set(wished.evidence_urls)
+    found = replace(change, evidence=cited, ungrounded=len(urls) - len(cited), tried=draft.topics_tried)
+    return replace(found, words=wished.words) if wished and by_words else found
+
+
+def change_wished(change: Change, facts: Facts) -> Change | None:
+    """Return the same change as the reader's own words ask for it, with its articles, if they do.
+
+    Other names of a topic are the agent's own, so thumbs judge a change with any.
+    """
+    asked = (one for one in facts.wished if (one.kind, one.target) == (change.kind, change.target))
+    return None if change.names else next(asked, None)
 
 
 def permission_refusal(target: Target, facts: Facts, kind: str = "") -> Refusal | None:
@@ -276,7 +288,7 @@ def rule_grounded(change: Change) -> Refusal | None:
 
 def rule_evidence_count(change: Change) -> Refusal | None:
     """Refuse fewer different items than the kind needs (`insufficient_evidence`)."""
-    items, needed = len({item.url for item in change.evidence}), change.kind.evidence_min
+    items, needed = len({item.url for item in change.evidence}), change.evidence_min
     if items >= needed:
         return None
     message = f"Need at least {needed} different items, got {items}."
@@ -328,11 +340,17 @@ EVIDENCE_RULES: tuple[Rule, ...] = (
     rule_polarity,
     rule_kind,
 )
+# Of a change that the reader's own words beside the cited items ask for: not what the thumbs say.
+WORDS_RULES: tuple[Rule, ...] = (rule_grounded, rule_evidence_count)
 
 
 def evidence_refusal(change: Change) -> Refusal | None:
-    """Return why the cited items are no evidence for the change, or `None`; needs no facts."""
-    return next((refusal for rule in EVIDENCE_RULES if (refusal := rule(change))), None)
+    """Return why the cited items are no evidence for the change, or `None`; needs no facts.
+
+    Of a change that rests on the reader's own words, these say what it is about and which way.
+    """
+    rules = WORDS_RULES if change.words else EVIDENCE_RULES
+    return next((refusal for rule in rules if (refusal := rule(change))), None)
 
 
 def target_pinned(target: Target, effective: EffectiveConfig) -> bool:

@@ -14,8 +14,14 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from digest.feedback.selectors import feedback_by_urls
-from digest.items.selectors import items_hidden, mutes_in_force, reader_sources_known
+from digest.feedback.selectors import feedback_by_urls, feedback_written
+from digest.items.selectors import (
+    items_hidden,
+    mutes_in_force,
+    reader_sources_known,
+    subscribed_own_names,
+    subscribed_titles,
+)
 from digest.models import Exposure, Reader
 from digest.notifications.news import LOOKBACK, Due, Event, News, news_since, news_words
 from ranking.common.rows import export_rows
@@ -40,6 +46,8 @@ from suggestions.models import (
 from suggestions.proposals import EXPIRE_DAYS, UNDO_MINUTES, Draft, Facts, Target
 from suggestions.questions import ANSWER_KEEPS, OPEN
 from suggestions.rules import types_declined
+from suggestions.wishes.wish import Names
+from suggestions.wishes.written import WRITTEN_DAYS, changes_written
 
 Status = Suggestion.Status
 WAITS = gettext_noop("A suggestion waits for you: {label}")
@@ -53,6 +61,8 @@ EFFECT_WORDS = {
 DECIDED = (Status.ACCEPTED, Status.REJECTED)
 WAITING = (Status.PENDING, Status.SNOOZED)
 TARGET_CHARS, REASON_CHARS = 64, 120
+# The newest ratings with a line beside them that are read; who wrote more has said it lately, too.
+WRITTEN_READ_MAX = 200
 # What a check found is told at the next visit within this time.
 EFFECT_NEWS_FOR = timedelta(days=90)
 
@@ -108,14 +118,32 @@ def facts_of(
 ) -> Facts:
     """Return the facts of a reader and a run that rest on no draft."""
     answers = answers_by_type(reader_id=reader_id)
+    effective = config_effective(reader_id=reader_id)
     resting = targets_at_rest(reader_id=reader_id, now=now, run_id=run_id, exclude_id=exclude_id)
     return Facts(
-        effective=config_effective(reader_id=reader_id),
+        effective=effective,
         sources=frozenset(),
         **resting._asdict(),
         answers=answers,
         declined=types_declined(answers),
         kinds=frozenset(settings.ADVISOR_KINDS) or None,
+        wished=_changes_wished(reader_id, effective, now),
+    )
+
+
+def _changes_wished(reader_id: UUID, effective: EffectiveConfig, now: datetime) -> tuple[Change, ...]:
+    """Return the changes that the reader's own words beside ratings ask for; one query, a few with any."""
+    since = now - timedelta(days=WRITTEN_DAYS)
+    rated = feedback_written(reader_id=reader_id, since=since, limit=WRITTEN_READ_MAX)
+    if not rated:
+        return ()
+    titles, topics = subscribed_titles(reader_id=reader_id), effective.config.topics
+    return changes_written(
+        rated,
+        Names(titles, topics, topics, called=subscribed_own_names(reader_id=reader_id)),
+        Facts(effective=effective, sources=frozenset(titles)),
+        targets_decided(reader_id=reader_id),
+        now.date(),
     )
 
 

@@ -10,7 +10,7 @@ from ranking.config_words import weight_words
 from ranking.former_texts import text_today
 from ranking.language import figure, ngettext, percent, stored_text
 from ranking.language import gettext as _
-from suggestions.changes.change import REASONS
+from suggestions.changes.change import REASONS, WROTE
 from suggestions.changes.registry import KINDS
 from suggestions.changes.weights import weight_bounds, weight_text
 from suggestions.planner.hypotheses import GAIN_MIN, MEANING, confidence_capped
@@ -73,6 +73,11 @@ def reason_sentence(kind: str, label: str, *counts: int, is_author: bool = False
     """
     likes, thumbs, else_likes, else_thumbs = counts
     return KINDS[kind].reason(label, (likes, thumbs, else_likes, else_thumbs), is_author=is_author)
+
+
+def written_sentence(words: str) -> str:
+    """Return "You wrote: “more about sailing”.", in English, to be stored; "" without words."""
+    return WROTE.format(words=words) if words else ""
 
 
 def reason_shown(reason: str) -> str:
@@ -304,10 +309,13 @@ def bounds(kind: str, current: float) -> Bounds:
     return Bounds(f"{low:.2f}", f"{high:.2f}")
 
 
-def confidence_words(level: str, kind: str = "") -> str:
-    """Return the confidence and its meaning: "We are fairly sure: your ratings are clear, …"."""
+def confidence_words(level: str, kind: str = "", *, by_words: bool = False) -> str:
+    """Return the confidence and its meaning: "We are fairly sure: your ratings are clear, …".
+
+    No meaning was measured for kinds without a test beforehand, nor for changes asked for in words.
+    """
     named = _(CONFIDENCE[level])
-    if kind and not KINDS[kind].is_measured:
+    if by_words or (kind and not KINDS[kind].is_measured):
         return f"{named}."
     return f"{named}: {_(MEANING[level])}."
 
@@ -447,6 +455,8 @@ def move_sign(before: int | None, after: int | None) -> str:
 
 def forecast_words(forecast: Mapping[str, Any], kind: str = "") -> str:
     """Return how the order of holdout ratings changes, without overselling it."""
+    if forecast.get("by_words"):
+        return _("It could not be measured beforehand: it goes by what you wrote, and not by your ratings.")
     if kind and not KINDS[kind].is_measured:
         return _("It could not be measured beforehand: no earlier rating tells what such a rule would do.")
     gain = forecast.get("ndcg_gain")

@@ -261,7 +261,9 @@ def _card(
         bounds=None if is_topic else sentences.bounds(kind, weight),
         shown=sentences.evidence_words(len(evidence)),
         confidence=sentences.confidence_words(
-            sentences.confidence_stated(suggestion.confidence, suggestion.forecast), kind
+            sentences.confidence_stated(suggestion.confidence, suggestion.forecast),
+            kind,
+            by_words="by_words" in suggestion.forecast,
         ),
         forecast=sentences.forecast_words(suggestion.forecast, kind),
         today=sentences.today_words(preview),

@@ -18,6 +18,7 @@ from ranking.selectors import config_effective
 from suggestions.models import Suggestion
 from tests.support.browser import fresh_item, suggested
 from tests.support.chromium import chromium, listening
+from tests.support.factories import FeedbackFactory
 from tests.support.histories import opinionated
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.alike]
@@ -242,7 +243,9 @@ def test_own_words_outlive_a_tap_and_are_kept_by_enter_without_a_reload(page: Pa
     expect(page.locator("#status")).to_contain_text("It reads as a wish")
     expect(line).to_have_count(2)
     stored = Feedback.objects.get(reader=ada, item=item)
-    assert stored.other_reasons == ["more about sailing"] and [tag.slug for tag in stored.tags.all()] == ["depth"]
+    assert stored.other_reasons == ["more about sailing"] and [tag.slug for tag in stored.tags.all()] == [
+        "depth"
+    ]
     assert page.evaluate("window.stayed")
 
 

@@ -109,12 +109,13 @@ def checks_of(case: ReviewCase) -> list[Check]:
     likes = {True: "liked", False: "disliked"}[kind.liked]
     times = [item.at for item in proposal.change.evidence]
     lately = proposal.now - timedelta(days=FEEDBACK_HALF_LIFE_DAYS)
-    misfits = any(item.useful is not kind.liked for item in proposal.change.evidence)
+    of_thumbs = () if proposal.change.words else proposal.change.evidence
+    misfits = any(item.useful is not kind.liked for item in of_thumbs)
     harmful = forecast.get("ndcg_high") is not None and forecast["ndcg_high"] < 0
     moves = any(forecast.get(part) for part in ("enters", "leaves", "moves"))
     vague = kind.of_many_sources and set(fold(proposal.label).split()) <= VAGUE
     names = (proposal.label, proposal.change.target)
-    named = kind.of_page or any(fold(name) in reason for name in names if name)
+    named = not reason or kind.of_page or any(fold(name) in reason for name in names if name)
     repeat = next((row for row in case.earlier if _is_repeat(proposal, row)), None)
     example = reason_example(proposal)
     # fmt: off
@@ -123,8 +124,8 @@ def checks_of(case: ReviewCase) -> list[Check]:
             "Say what the ratings say"),
         ("polarity", TRUST, REJECT, misfits and "Some evidence points the other way",
             f"Cite only {likes} items"),
-        ("evidence", TRUST, REJECT, len(times) < kind.evidence_min and "Too little evidence",
-            f"Cite {kind.evidence_min} items"),
+        ("evidence", TRUST, REJECT, len(times) < proposal.change.evidence_min and "Too little evidence",
+            f"Cite {proposal.change.evidence_min} items"),
         ("harm", TRUST, REJECT, harmful and "Ratings held out of learning measured harm", "Drop it"),
         ("figures", TRUST, REJECT, false_claims(proposal, proposal.wording), f"Write: “{example}”"),
         ("recent", TRUST, IMPROVE, max(times, default=proposal.now) < lately
@@ -273,10 +274,12 @@ def _fact(proposal: Proposal) -> str:
 
 
 def wording_problems(proposal: Proposal) -> list[str]:
-    """Return the problems that make the reason hard to read, as sentences; empty if there are none.
+    """Return the problems that make the reason hard to read, as sentences; empty if it has none, or is empty.
 
     A plain word replaces the target: the name of a source is not the writer's style.
     """
+    if not proposal.wording:
+        return []
     text = re.sub(rf"(?<!\w){re.escape(proposal.label)}(?!\w)", "Name", proposal.wording)
     folded = fold(text)
     words = re.findall(r"[^\W\d_]+(?:[-_'’][^\W_]+)*", folded)

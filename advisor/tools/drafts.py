@@ -165,11 +165,12 @@ def preview_moves(preview: Preview) -> dict[str, list[Any]]:
 
 
 def _examples(context: ToolContext, trial: Trial) -> list[dict[str, Any]]:
-    """Return matching items of both thumbs: five that speak for the change, three against it."""
-    rated = feedback_unmuted(reader_id=context.reader_id, rated=trial.ratings, now=context.now)
+    """Return items to cite: five that speak for the change, by thumbs or by words, and three against it."""
     wanted = trial.weighed.change.kind.liked
-    fitting = [item for item in rated if item.useful is wanted][:EXAMPLES_FOR]
-    against = [item for item in rated if item.useful is not wanted][:EXAMPLES_AGAINST]
+    others = [item for item in trial.ratings if item.useful is not wanted and item not in trial.cited]
+    rated = feedback_unmuted(reader_id=context.reader_id, rated=[*trial.cited, *others], now=context.now)
+    fitting = [item for item in rated if item in trial.cited][:EXAMPLES_FOR]
+    against = [item for item in rated if item not in trial.cited][:EXAMPLES_AGAINST]
     return [_example(item, trial.weighed.change.target) for item in (*fitting, *against)]
 
 

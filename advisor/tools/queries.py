@@ -26,6 +26,7 @@ from advisor.result_size import (
     fit_items,
     fit_lists,
     fit_rows,
+    fit_text,
     item_ref,
     result_fill,
     tokens_left,
@@ -66,6 +67,8 @@ TREND_RATINGS_MIN = 5
 TREND_STEP = 0.15
 # The size limit of each part. Unused room goes to the next part, and the sample takes the rest.
 HYPOTHESES_TOKENS, PATTERNS_TOKENS, TAGS_TOKENS = 700, 250, 100
+# The line of the reader's own that a hypothesis rests on.
+WROTE_TOKENS = 40
 # The least number of rated items in a result, if there are enough, and the lengths of their titles in
 # characters: the first one that leaves room is used.
 SAMPLE_MIN = 30
@@ -233,7 +236,8 @@ def hypothesis_row(hypothesis: WeighedChange, refs: Mapping[str, str], support: 
         **forecast_row(hypothesis.forecast),
     }
     shown = [refs[url] for url in change.evidence_urls if url in refs]
-    row["supporting_items"] = shown[: max(support, change.kind.evidence_min)]
+    row["supporting_items"] = shown[: max(support, change.evidence_min)]
+    row |= {"reader_wrote": fit_text(change.words, WROTE_TOKENS)} if change.words else {}
     return row if hypothesis.label == change.target else row | {"label": hypothesis.label}
 
 

@@ -91,6 +91,12 @@ def feedback_recent(
     return _rated_items(rows.order_by("-at", "-pk")[:limit])
 
 
+def feedback_written(*, reader_id: UUID, since: datetime, limit: int) -> list[RatedItem]:
+    """Return the newest ratings since then beside which the reader wrote something; one query, or two."""
+    rows = _of_reader(reader_id, since).filter(has_reason=True).exclude(other_reasons=[])
+    return _rated_items(rows.order_by("-at", "-pk")[:limit])
+
+
 def feedback_unmuted(*, reader_id: UUID, rated: Iterable[RatedItem], now: datetime) -> list[RatedItem]:
     """Return the ratings in `rated` whose items the reader has not muted. Two or three queries."""
     rated = list(rated)

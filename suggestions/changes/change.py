@@ -391,7 +391,8 @@ class Change:
     `within` the key of the only source in which it hides. `tried` counts the topics that a run has tried
     other names for, and `names_tried` are the names that it has tried for this one and left out. Of a draft
     `evidence` are the cited ratings, `ungrounded` counts cited addresses that the reader never rated, and
-    `notes` say how the rules corrected it.
+    `notes` say how the rules corrected it. If it rests on what the reader wrote beside these articles, not
+    on thumbs, `words` is the newest such line.
     """
 
     kind: ChangeKind
@@ -407,6 +408,7 @@ class Change:
     names: tuple[str, ...] = ()
     tried: int = 0
     names_tried: tuple[str, ...] = ()
+    words: str = ""
 
     @property
     def suggestion_type(self) -> str:
@@ -443,6 +445,11 @@ class Change:
     def evidence_urls(self) -> tuple[str, ...]:
         """Return the addresses of the items that it rests on."""
         return tuple(item.url for item in self.evidence)
+
+    @property
+    def evidence_min(self) -> int:
+        """Return how many articles it has to cite."""
+        return EVIDENCE_MIN if self.words else self.kind.evidence_min
 
     def refusal(self, code: str, message: str) -> Refusal:
         """Return the refusal of this change."""
@@ -515,6 +522,8 @@ class Change:
 
 
 Rule = Callable[[Change], Refusal | None]
+# The reason of a change that rests on the reader's own words.
+WROTE = gettext_noop("You wrote: “{words}”.")
 # The sentences that `ChangeKind.reason` makes, for the languages in which they are shown.
 REASONS = (
     gettext_noop("Of the {thumbs} articles you rated, you liked the newer ones of a source more often."),
@@ -559,4 +568,5 @@ REASONS = (
         "against {else_likes} of {else_thumbs} elsewhere."
     ),
     gettext_noop("You liked {likes} of {thumbs} articles with {label}."),
+    WROTE,
 )

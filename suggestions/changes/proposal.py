@@ -37,8 +37,8 @@ class Proposal:
 
     @property
     def wording(self) -> str:
-        """Return the agent's note or, without one, the reason."""
-        return self.model_note or self.reason
+        """Return the agent's note or, without one, the reason; "" if that quotes the reader."""
+        return self.model_note or ("" if self.change.words else self.reason)
 
 
 @dataclass(frozen=True, slots=True)

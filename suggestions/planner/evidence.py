@@ -24,6 +24,7 @@ from suggestions.models import Outcome
 from suggestions.planner.by_taste import THUMBS_MIN, taste_case, taste_counting
 from suggestions.planner.forecasts import Forecast, Split, forecast_of, split_by_time
 from suggestions.planner.hypotheses import (
+    EVIDENCE_SHOWN,
     HELPS_MIN,
     DecisionHistory,
     EvaluatedChange,
@@ -60,6 +61,9 @@ from suggestions.selectors import facts_for, targets_decided
 from suggestions.week import week_for
 
 LIMIT = 10
+# The probability that a change helps for which a reader asks in words: a claim of medium confidence. Of
+# those of simulated readers .05 do harm, but these mean what they write (docs/planner.md).
+WORDS_HELP = 0.75
 # Of a change that no rating of the past can measure.
 UNMEASURED = Forecast(None, None, None, 0)
 
@@ -217,6 +221,8 @@ def change_weigh(
     """Weigh one change of the reader's ranking; a fixed number of queries."""
     evidence = evidence_for(reader_id=reader_id, effective=effective, change=change, now=now)
     case, change = _Case(reader_id, effective, evidence, now), change.named_in(effective)
+    if change.words:
+        return case.weigh_words(change)
     if change.kind.has_own_rule:
         return case.weigh_own(change, case.posts_of([change]))
     return case.weigh_taste(change) if change.kind.of_page else case.weigh(change)
@@ -287,6 +293,17 @@ class _Case:
             expected_gain=forecast.gain or 0.0,
         )
 
+    def weigh_words(self, change: Change) -> WeighedChange:
+        """Weigh a change that the reader's own words ask for, whatever thumbs say; nothing measures it."""
+        return self._compose(
+            change,
+            UNMEASURED,
+            p_helpful=WORDS_HELP,
+            p_overall=WORDS_HELP,
+            clear=True,
+            expected_gain=0.0,
+        )
+
     def _forecast(self, change: Change) -> Forecast:
         """Measure a change on the holdout ratings."""
         seed, after = f"{self.reader_id}:{change.field}:{change.target}", change.applied(self.effective)
@@ -350,7 +367,7 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
     supported = [one for one in measured if not one.is_against_all]
     dropped = len(measured) - len(supported)
     rule = _by_rule(case, facts)
-    found = (*_by_taste(case, facts), *supported, *rule)
+    found = (*_by_words(case, facts, supported), *_by_taste(case, facts), *supported, *rule)
     changes = [one.change for one in found]
     week = week_for(reader_id=reader_id, before=facts.effective, changes=changes, now=now) if found else None
     effects = zip(found, week.effects(changes) if week else (), strict=True)
@@ -375,6 +392,16 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
         dropped=dropped,
         silence="" if hypotheses else silence,
         leads=selection.leads,
+    )
+
+
+def _by_words(case: _Case, facts: Facts, supported: Sequence[WeighedChange]) -> tuple[WeighedChange, ...]:
+    """Return the changes that the reader's own words ask for and thumbs do not, if they may be suggested."""
+    known = {(one.change.field, one.change.target) for one in supported}
+    return tuple(
+        case.weigh_words(change.with_evidence(change.evidence[:EVIDENCE_SHOWN]))
+        for change in facts.wished
+        if (change.field, change.target) not in known and change_permission(change, facts) is None
     )
 
 

@@ -143,12 +143,18 @@ def forecast_row(forecast: Forecast, *, digits: int = 3) -> dict[str, Any]:
 
 
 def forecast_body(
-    p_helpful: float, forecast: Forecast, effect: WeekEffect, *, others: float = 0.0
+    p_helpful: float,
+    forecast: Forecast,
+    effect: WeekEffect,
+    *,
+    others: float = 0.0,
+    by_words: bool = False,
 ) -> dict[str, Any]:
     """Return the JSON stored with a suggestion.
 
     `enters` and `leaves` have five titles at most of the last days' first tens, `moves` counts changed places
-    there. `others` is what other readers' thumbs add to the lean towards the target, in log-odds.
+    there. `others` is what other readers' thumbs add to the lean towards the target, in log-odds. `by_words`
+    says that the change rests on the reader's own words.
     """
     return {
         "p_helpful": round(p_helpful, 3),
@@ -157,6 +163,7 @@ def forecast_body(
         "enters": [item.title for item in effect.enters[:TITLES_SHOWN]],
         "leaves": [item.title for item in effect.leaves[:TITLES_SHOWN]],
         "moves": effect.reordered,
+        **({"by_words": True} if by_words else {}),
     }
 
 

@@ -123,7 +123,8 @@ class _Pool:
 def is_checkable(suggestion: Suggestion) -> bool:
     """Return whether headlines can check the suggestion: one that rests on a lean, and not checked before."""
     kind = suggestion.change.kind
-    return suggestion.checked is None and not (kind.has_own_rule or kind.of_page)
+    by_lean = not (kind.has_own_rule or kind.of_page or "by_words" in suggestion.forecast)
+    return suggestion.checked is None and by_lean
 
 
 def suggestions_checkable(

@@ -53,7 +53,7 @@ from suggestions.selectors import (
     suggestions_waiting,
     targets_at_rest,
 )
-from suggestions.sentences import REASON_MAX_CHARS, impact_sentence, reason_clean
+from suggestions.sentences import REASON_MAX_CHARS, impact_sentence, reason_clean, written_sentence
 from suggestions.waiting import suggestions_wait_until
 from suggestions.week import week_for
 
@@ -218,10 +218,17 @@ def _row(
         current_value=change.current_value,
         suggested_value=change.suggested_value,
         other_names=list(change.names) if change.kind.is_named else [],
-        reason=change.kind.reason(label, weighed.counts, is_author=is_author),
+        reason=written_sentence(change.words)
+        or change.kind.reason(label, weighed.counts, is_author=is_author),
         confidence=weighed.confidence,
         p_helpful=weighed.p_helpful,
-        forecast=forecast_body(weighed.p_helpful, weighed.forecast, effect, others=weighed.others),
+        forecast=forecast_body(
+            weighed.p_helpful,
+            weighed.forecast,
+            effect,
+            others=weighed.others,
+            by_words=bool(change.words),
+        ),
         expected_impact=impact_sentence(change.suggestion_type, label, step, is_author=is_author),
         config_version=facts.effective.config.version,
         validation_notes=list(change.notes),

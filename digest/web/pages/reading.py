@@ -231,9 +231,7 @@ def name(request: HttpRequest, item_id: int) -> HttpResponse:
     if request.POST.get("rated_before") == "1" and before is None:
         try:
             tags, words = (request.POST.getlist(name) for name in ("tag_before", "words_before"))
-            feedback_give(
-                reader=reader, item_id=item_id, useful=False, now=now, tags=tags, words=words
-            )
+            feedback_give(reader=reader, item_id=item_id, useful=False, now=now, tags=tags, words=words)
         except DigestError as error:
             return HttpResponse(error.message, status=error.status, content_type="text/plain")
     return _response_answer(request, found)
@@ -253,25 +251,23 @@ def _words_answer(request: HttpRequest, item: Item) -> HttpResponse:
     """Store the reader's own words, say so, and offer the change that they ask for, if they ask for one."""
     written = request.POST.getlist("words")
     new = feedback_words_set(reader=reader_of(request), item_id=item.pk, words=written)
-    told = render_to_string("digest/_words_kept.html", {"new": new}, request)
+    notice = render_to_string("digest/_words_kept.html", {"new": new}, request)
     ended: Ended = "named" if request.POST.get("named_before") == "1" else ""
-    return _response_answer(request, item, ended, told)
+    return _response_answer(request, item, ended, notice)
 
 
-def _response_answer(
-    request: HttpRequest, item: Item, ended: Ended = "", told: str = ""
-) -> HttpResponse:
+def _response_answer(request: HttpRequest, item: Item, ended: Ended = "", notice: str = "") -> HttpResponse:
     """Return the changed part of the page to a script, else a redirect to the item on the page it was on.
 
-    `ended` is what the tap took back of the item: "named" or a rating of not useful. The page says so. `told`
-    is HTML of ours about what was stored.
+    `ended` is what the tap took back of the item: "named" or a rating of not useful. The page says so, and
+    `notice`, HTML of ours, what was stored.
     """
     back = return_path(request)
     if request.headers.get("X-Requested-With") == "fetch":
         changed = responses_of(reader=reader_of(request), items=[item])[item.pk]
-        return HttpResponse(item_part(request, "response", changed, back, True, ended, told))
-    if told:
-        messages.success(request, told)
+        return HttpResponse(item_part(request, "response", changed, back, True, ended, notice))
+    if notice:
+        messages.success(request, notice)
     elif ended:
         messages.info(request, _(NO_LONGER_NAMED if ended == "named" else NO_LONGER_RATED))
     return redirect(f"{back}#item-{item.pk}")

@@ -4,7 +4,7 @@ The readers are those of `tests.lab model`, each on an installation of one, or a
 is played on arrays with the planner's own functions, a hundred times faster than through the services. Each
 arm accepts up to three changes after sixty thumbs:
 
-- *planner*: the planner alone.
+- *planner*: the planner alone, with the wishes that readers wrote.
 - *names*: a script that knows other names of six subjects, tries those that titles make likely, or that the
   reader's written reasons name, and follows the planner (`tests.lab.model.phrases`).
 - *oracle*: the same with a script that knows which subjects help: the most that these tools allow.
@@ -51,20 +51,22 @@ from suggestions.planner.tastes import (
     tallies_of,
     tastes_of,
 )
-from suggestions.proposals import SUGGESTIONS_PER_RUN_MAX
+from suggestions.proposals import SUGGESTIONS_PER_RUN_MAX, Facts
 from suggestions.rules import PER_FIELD_MAX
+from suggestions.wishes.wish import Names
+from suggestions.wishes.written import changes_written
 from tests.lab.advisor.metrics import interval
 from tests.lab.command import fail, progress, report_end
 from tests.lab.histories.pools import HARMFUL_THUMBS, Pools, start_config, targets_of
 from tests.lab.histories.taste import rated_items
 from tests.lab.histories.trials import NOW, Trial, about_for, histories_for, readers_tested
 from tests.lab.model.phrases import NAMES, topics_liked, topics_that_help, topics_written
-from tests.lab.model.readers import ORDERS, PREFIX, REASONS, THUMBS
+from tests.lab.model.readers import DEALT, ORDERS, PREFIX, REASONS, THUMBS
 from tests.lab.steer.cases import AG_NEWS, BBC, NEMIG_NEWS
 
 READERS, SEED = 20, 13
 KNOWN_TASTE = (BBC, AG_NEWS)
-DATA = (*KNOWN_TASTE, f"{BBC}{ORDERS}", f"{BBC}{REASONS}", NEMIG_NEWS)
+DATA = (*KNOWN_TASTE, f"{BBC}{ORDERS}", f"{BBC}{REASONS}", f"{BBC}{DEALT}", NEMIG_NEWS)
 PLANNER, SCRIPT, ORACLE, NO_RULE = "planner", "names", "oracle", "no rule"
 ARMS = (PLANNER, SCRIPT, ORACLE, NO_RULE)
 GAIN_MIN = 0.02
@@ -105,7 +107,7 @@ class Case:
         return columns, tastes_of(tallies, spreads_for(columns, self.spread), preference=preference)
 
     def planned(self) -> list[Idea]:
-        """Return what the planner would propose, best first."""
+        """Return what the planner would propose, best first: what the reader wrote, then what thumbs say."""
         columns, tastes = self.weighed()
         found = [
             change.with_evidence(evidence_pick(self.rated, change))
@@ -120,11 +122,21 @@ class Case:
             history=DecisionHistory(),
             limit=len(found),
         ).chosen
-        return [
+        by_thumbs = [
             (one.change, tastes[taste_index(one.change, columns)].false_sign)
             for one in chosen
             if one.p_helpful >= HELPS_MIN
         ]
+        known = {(change.field, change.target) for change, _ in by_thumbs}
+        by_words = ((one, 0.0) for one in self.wished() if (one.field, one.target) not in known)
+        return [*by_words, *by_thumbs]
+
+    def wished(self) -> tuple[Change, ...]:
+        """Return the changes that the reader's own words ask for."""
+        sources = {one.source: one.source for one in self.rated}
+        topics = self.first.config.topics
+        facts = Facts(effective=self.first, sources=frozenset(sources))
+        return changes_written(self.rated, Names(sources, topics, topics), facts, {}, NOW.date())
 
     def named(self, subjects: Sequence[str]) -> Iterator[Change]:
         """Yield the topics that the rules allow, of those that a run tries one after the other."""
@@ -216,7 +228,7 @@ def _row(
 
 def _rated(known: Sequence[Any]) -> tuple[RatedItem, ...]:
     items = zip(rated_items(known), reversed(known), strict=True)
-    return tuple(replace(item, text=one.text) for item, one in items)
+    return tuple(replace(item, text=one.text, other_reasons=one.reasons) for item, one in items)
 
 
 def _spread(cases: Iterable[tuple[RatedItem, ...]]) -> float:
@@ -261,7 +273,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     began, rows = time.monotonic(), list[Json]()
     for data in options.data:
         # Thumbs beside written reasons are chance already.
-        for shuffled in (False,) if data.endswith(REASONS) else (False, True):
+        for shuffled in (False,) if REASONS in data else (False, True):
             some = rows_of(data, options.readers, options.seed, shuffled=shuffled, shared=options.shared)
             for row in some:
                 progress(str(row))

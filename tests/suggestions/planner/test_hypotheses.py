@@ -299,11 +299,11 @@ def test_a_reader_without_thumbs_has_no_hypotheses(ada, now):
 @pytest.mark.django_db
 def test_the_queries_are_few_and_constant(ada, now, django_assert_max_num_queries):
     # Some of them tell whether thumbs foretell each other, for the order of the page by them. Eleven replay
-    # the last week, and eleven more the last four for a topic that moved nothing in it.
+    # the last week, and eleven more the last four for a topic that moved nothing in it. One looks for words.
     with django_assert_max_num_queries(25):
         hypotheses_for(reader_id=ada.pk, now=now)
     tastes(ada, topic=TOPIC)
-    with django_assert_max_num_queries(48):
+    with django_assert_max_num_queries(49):
         hypotheses_for(reader_id=ada.pk, now=now)
 
 

@@ -70,7 +70,9 @@ def test_own_words_are_stored_answered_and_emptied(adas, item):
         "the maps",
     ]
     kept = adas.post(feedback_url(item.id), {"useful": True}, content_type=JSON).json()["words"]
-    assert kept == adas.get(f"/api/items/{item.id}/reasons").json()["words"] == [*body["words"][:1], "the maps"]
+    assert (
+        kept == adas.get(f"/api/items/{item.id}/reasons").json()["words"] == [*body["words"][:1], "the maps"]
+    )
     emptied = adas.post(feedback_url(item.id), {"useful": True, "words": []}, content_type=JSON)
     assert emptied.json()["words"] == [] and Feedback.objects.get().has_reason is False
 

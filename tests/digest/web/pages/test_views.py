@@ -188,6 +188,7 @@ def test_two_tabs_that_give_one_reason_agree(page: Client, ada: Reader):
 
 def test_own_words_are_shown_again_and_a_wish_among_them_is_offered(page: Client, ada: Reader):
     item = fresh_item(ada)
+    page.get(TODAY)
     tap(page, item, useful="1")
     place = f"/ui/item/{item.pk}/feedback"
     saved = page.post(place, {"words": ["I want to read more about <b>sailing</b>", ""], "next": "/"})
@@ -199,9 +200,10 @@ def test_own_words_are_shown_again_and_a_wish_among_them_is_offered(page: Client
     assert "It reads as a wish: " in body and 'value="lovely maps"' in body
     assert 'href="/ui/wishes?words=I%20want%20to%20read%20more%20about%20sailing"' in body
     assert not config_versions(reader_id=ada.pk)
-    assert ">I want to read more about sailing</textarea>" in page.get(
-        "/ui/wishes?words=I%20want%20to%20read%20more%20about%20sailing"
-    ).content.decode()
+    assert (
+        ">I want to read more about sailing</textarea>"
+        in page.get("/ui/wishes?words=I%20want%20to%20read%20more%20about%20sailing").content.decode()
+    )
     page.post(place, {"words": ["", ""], "next": "/"})
     assert Feedback.objects.get().other_reasons == []
 
