@@ -114,9 +114,14 @@ def facts_for(
 
 
 def facts_of(
-    *, reader_id: UUID, now: datetime, run_id: UUID | None = None, exclude_id: int | None = None
+    *,
+    reader_id: UUID,
+    now: datetime,
+    run_id: UUID | None = None,
+    exclude_id: int | None = None,
+    with_wished: bool = True,
 ) -> Facts:
-    """Return the facts of a reader and a run that rest on no draft."""
+    """Return the facts of a reader and a run that rest on no draft; what they wrote only `with_wished`."""
     answers = answers_by_type(reader_id=reader_id)
     effective = config_effective(reader_id=reader_id)
     resting = targets_at_rest(reader_id=reader_id, now=now, run_id=run_id, exclude_id=exclude_id)
@@ -127,7 +132,7 @@ def facts_of(
         answers=answers,
         declined=types_declined(answers),
         kinds=frozenset(settings.ADVISOR_KINDS) or None,
-        wished=_changes_wished(reader_id, effective, now),
+        wished=_changes_wished(reader_id, effective, now) if with_wished else (),
     )
 
 

@@ -34,7 +34,7 @@ from suggestions.planner.early import (
 )
 from suggestions.proposals import Facts, Refusal
 from suggestions.rules import visibility_refusal
-from suggestions.selectors import facts_for
+from suggestions.selectors import facts_of
 from suggestions.week import week_for
 
 log = structlog.get_logger(__name__)
@@ -174,7 +174,7 @@ def _is_answered(reader: Reader, now: datetime) -> bool:
 
 def _facts(reader_id: UUID, sources: frozenset[str], now: datetime) -> Facts:
     """Return the facts of the rules for a reader of `sources`."""
-    return replace(facts_for(reader_id=reader_id, now=now), sources=sources)
+    return replace(facts_of(reader_id=reader_id, now=now, with_wished=False), sources=sources)
 
 
 def _visible(
