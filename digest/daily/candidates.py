@@ -187,10 +187,15 @@ class DayCandidates:
         return self.stories.get(article, article)
 
     def novelty_draw(self, effective: EffectiveConfig) -> NoveltyDraw:
-        """Return the parameters of the novelty draw for this reader and day."""
+        """Return the parameters of the novelty draw for this reader and day.
+
+        It draws nothing old, and nothing that stood on a page of an earlier day.
+        """
         since = (self.as_of - dt.timedelta(days=NOVELTY_DAYS_MAX)).timestamp()
         old = self.pool.ids[self.pool.timestamps < since].tolist()
-        return novelty_draw(self.seed, self.known, effective, old)
+        mine = self.pool.ids[self._rows()].tolist() if self.shown else []
+        shown = [pk for pk in mine if self.origins[pk][1] in self.shown]
+        return novelty_draw(self.seed, self.known, effective, [*old, *shown])
 
 
 def digest_candidates(

@@ -63,7 +63,7 @@ class NoveltyDraw:
 
     seed: str = ""
     closed: Collection[str] = ()
-    old: Collection[int] = ()
+    never: Collection[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +117,11 @@ def muted_items(pool: Pool, effective: EffectiveConfig, rows: Ids | None = None)
 
 
 def novelty_draw(
-    seed: str, known: Collection[str], effective: EffectiveConfig, old: Collection[int] = ()
+    seed: str, known: Collection[str], effective: EffectiveConfig, never: Collection[int] = ()
 ) -> NoveltyDraw:
-    """Return a draw that excludes `known` and avoided sources, weights below 0.5, and `old` items."""
+    """Return a draw without `known` and avoided sources, weights below 0.5, and the items in `never`."""
     low = {source for source, weight in effective.weights().items() if weight < NOVELTY_WEIGHT_MIN}
-    return NoveltyDraw(seed, frozenset({*known, *effective.config.avoided, *low}), frozenset(old))
+    return NoveltyDraw(seed, frozenset({*known, *effective.config.avoided, *low}), frozenset(never))
 
 
 def compose(
@@ -247,7 +247,7 @@ def _pick(
     for count in range(most, 0, -1):
         best = order[: places - count]
         closed = {c.source for c in best} | {item.source for item in rated.values()} | {*draw.closed}
-        open_ = [c for c in choices if not (c.source in closed or c.muted or c.item_id in draw.old)]
+        open_ = [c for c in choices if not (c.source in closed or c.muted or c.item_id in draw.never)]
         if len({choice.source for choice in open_}) >= count:
             return {choice.item_id for choice in best}, _draw(open_, ranks, count, draw.seed, drawn)
     return {choice.item_id for choice in order[:places]}, {}

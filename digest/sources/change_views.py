@@ -121,8 +121,8 @@ def source_out(request: HttpRequest, feed_id: int) -> HttpResponse:
         raise Http404(_("You do not read that feed."))
     row = subscription_of(reader_id=reader.pk, feed_id=feed_id)
     words = _(
-        "From your next look at Today, {name} is not in it, but in All, its folder and search. Its page under "
-        "Sources brings it back."
+        "From your next look at Today, {name} is not in it, but in All, its folder and search. "
+        "Its page under Sources brings it back."
     )
     messages.success(request, words.format(name=row.name if row else ""))
     return redirect("digest:source", feed_id)

@@ -233,7 +233,7 @@ def test_a_source_of_less_than_half_the_weight_is_never_drawn():
 
 
 def test_what_is_older_than_it_may_be_is_never_drawn():
-    draw = novelty_draw("ada|2026-03-18", (), EffectiveConfig(Config()), old={100, 101, 103, 104})
+    draw = novelty_draw("ada|2026-03-18", (), EffectiveConfig(Config()), never={100, 101, 103, 104})
     drawn = compose([*LOUD, *QUIET], Rules(10), draw).places[-1]
     assert (drawn.item_id, drawn.slot, drawn.propensity) == (102, NOVELTY, 1.0)
 

@@ -171,3 +171,18 @@ def test_a_reader_does_not_lose_what_another_has_rated(ada, ben, now):
         SubscriptionFactory(reader=ben, feed=item.feed)
     feedback_give(reader=ben, item_id=items[0].pk, useful=False, now=now - DAY)
     assert len(page(ada, now)) == 6 and len(page(ben, now)) == 5
+
+
+@pytest.mark.django_db
+def test_luck_draws_nothing_that_stood_on_yesterdays_page(ada: Reader, now: datetime):
+    yesterday = shelf(ada, now, count=12, hours=30)
+    shown = set(page(ada, now - DAY))
+    assert shown == {item.pk for item in yesterday}
+    for name in ("a", "b", "c", "d", "e", "f", "g", "h"):
+        feed = SubscriptionFactory(reader=ada, feed__source__key=f"{name}.example").feed
+        for n in range(6):
+            ItemFactory(source=feed.source, feed=feed, published_at=now - (n + 1) * HOUR / 60)
+    unseen = SubscriptionFactory(reader=ada, feed__source__key="unseen.example").feed
+    old = ItemFactory(source=unseen.source, feed=unseen, published_at=now - 5 * DAY, first_seen_at=now - HOUR)
+    digest = digest_build(reader=ada, date=day_of(now, ada.zone), now=now)
+    assert set(digest.impressions.filter(slot="novelty").values_list("item", flat=True)) == {old.pk}

@@ -149,7 +149,8 @@ def test_luck_shows_no_post_of_years_ago_where_the_week_has_enough(ada, now, qui
         news = Feed.objects.get(source="news.example")
         ItemFactory(feed=news, source=news.source, title=f"News {n}", published_at=now - n * DAY / 40)
     drawn = digest_candidates(reader=ada, date=now.date(), now=now)
-    old = {Item.objects.get(pk=pk).title for pk in drawn.novelty_draw(config_effective(reader_id=ada.pk)).old}
+    draw = drawn.novelty_draw(config_effective(reader_id=ada.pk))
+    old = {Item.objects.get(pk=pk).title for pk in draw.never}
     assert old == {"old.example"}
 
 

@@ -88,7 +88,9 @@ def test_a_refused_page_asks_again_by_itself_and_a_refused_form_does_not(page: P
     page.goto("/ui/mutes")
     with occupied(ada, PAGE_LINE):
         page.goto("/ui/all")
-        expect(page.get_by_text("Too much was asked at once. This page asks again by itself.")).to_be_visible()
+        expect(
+            page.get_by_text("Too much was asked at once. This page asks again by itself.")
+        ).to_be_visible()
     expect(page.get_by_role("link", name="A lamp", exact=True)).to_be_visible()
     page.goto("/ui/sources")
     with occupied(ada, PAGE_LINE):
