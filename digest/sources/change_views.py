@@ -116,15 +116,16 @@ def source_remove(request: HttpRequest, feed_id: int) -> HttpResponse:
 def source_out(request: HttpRequest, feed_id: int) -> HttpResponse:
     """Keep a feed out of Today. Go to its page, whose switch brings it back."""
     reader = reader_of(request)
-    edit = SubscriptionEdit(in_today=False)
-    if not subscription_change(reader=reader, feed_id=feed_id, edit=edit, now=timezone.now()):
-        raise Http404(_("You do not read that feed."))
     row = subscription_of(reader_id=reader.pk, feed_id=feed_id)
+    if row is None:
+        raise Http404(_("You do not read that feed."))
+    edit = SubscriptionEdit(in_today=False)
+    subscription_change(reader=reader, feed_id=feed_id, edit=edit, now=timezone.now())
     words = _(
         "From your next look at Today, {name} is not in it, but in All, its folder and search. "
         "Its page under Sources brings it back."
     )
-    messages.success(request, words.format(name=row.name if row else ""))
+    messages.success(request, words.format(name=row.name))
     return redirect("digest:source", feed_id)
 
 

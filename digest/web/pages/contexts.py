@@ -1,6 +1,6 @@
 """Contexts of the reading pages' templates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date as Date
 from datetime import datetime, timedelta
@@ -37,7 +37,7 @@ from digest.daily.selectors import (
 )
 from digest.daily.services import digest_current
 from digest.days import day_of, month_first, month_of
-from digest.entities import DIGEST_SIZE
+from digest.entities import DIGEST_SIZE, RatedItem
 from digest.feedback.selectors import feedback_counts
 from digest.feeds.selectors import subscriptions_of
 from digest.items.own_names import items_name_sources
@@ -78,7 +78,6 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     shown = _mark_moves(shown, change.places if change else {})
     impersonal = bool(impressions) and all(is_impersonal(one.parts) for one in impressions)
     is_taught = digest is not None and digest.config_version > 0
-    asks_ratings = date == today and impersonal and not is_taught
     return {
         "change": change,
         "filling": notice_today(reader, digest, now, not impressions) if digest and date == today else None,
@@ -100,9 +99,14 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
         "ask_read_gone": date == today and reader.read_gone is None and _count_read(shown),
         "impersonal": impersonal,
         "is_taught": is_taught,
-        "is_rated": asks_ratings and feedback_counts(reader_id=reader.pk).total > 0,
+        "is_rated": date == today and impersonal and not is_taught and _has_rated(reader, ratings.values()),
         "has_sources": bool(impressions) or bool(subscriptions),
     }
+
+
+def _has_rated(reader: Reader, here: Iterable[RatedItem | None]) -> bool:
+    """Return whether the reader has rated anything; one query, or none if they rated something `here`."""
+    return any(here) or feedback_counts(reader_id=reader.pk).total > 0
 
 
 def _read_state(shown: list[ShownItem], *, hides: bool) -> dict[str, Any]:
