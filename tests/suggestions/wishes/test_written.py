@@ -104,3 +104,9 @@ def test_who_asks_for_everything_in_turn_is_asked_about_nothing():
     subjects = ("sport", "politics", "business", "technology", "entertainment", "chess")
     assert told(rated(*[f"more about {one}" for one in subjects * 2])) == []
     assert told(rated(SPORT, SPORT, SPORT, "more about chess")) == [("add_topic", "sport")]
+
+
+def test_only_the_newest_different_lines_are_read():
+    other = [tuple(f"lovely {n} {line}" for line in range(3)) for n in range(40)]
+    assert told(rated(*[SPORT] * 3, *other)) == [("add_topic", "sport")]
+    assert told(rated(*other, *[SPORT] * 3)) == []
