@@ -64,7 +64,7 @@ class ItemAdmin(OperatorAdmin):
 
     list_display = ["title", "source", "dated_at", "first_seen_at", "language"]
     list_select_related = ["source"]
-    raw_id_fields = ["source"]
+    raw_id_fields = ["source", "feed", "story"]
     # This only shows the search field. `get_search_results` does the search.
     search_fields = ["url"]
     search_help_text = "Words in title or text, or the beginning of an address."

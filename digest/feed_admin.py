@@ -22,7 +22,7 @@ from django.utils.timezone import localtime
 from digest.daily.first_fetch import INLINE_REQUEST_S, INLINE_S
 from digest.daily.item_words import feed_health
 from digest.errors import DigestError
-from digest.feeds.addresses import address_label
+from digest.feeds.addresses import address_label, feed_address
 from digest.feeds.fetch_batch import feeds_fetch
 from digest.feeds.health import QUIET_AFTER, FeedCondition, feed_condition
 from digest.feeds.identity import FILE_PREFIX, SOURCE_KEY_MAX_CHARS, URN_PREFIX
@@ -171,10 +171,24 @@ TO_DO: dict[FeedCondition, str] = {
 NOT_FETCHED = (Feed.State.IMPORTED, Feed.State.WAITING, Feed.State.MOVED)
 
 
+class FeedForm(forms.ModelForm):  # type: ignore[type-arg]
+    """The form of a feed."""
+
+    def clean_url(self) -> str:
+        """Return the address as it is fetched, without a user name and a password."""
+        url: str = self.cleaned_data["url"]
+        if url == self.instance.url:  # a private feed and a file have none
+            return url
+        if not (address := feed_address(url)):
+            raise forms.ValidationError("This is not a web address; it should start with https://.")
+        return address
+
+
 @admin.register(Feed)
 class FeedAdmin(FactsAdmin):
     """Feeds and their fetches."""
 
+    form = FeedForm
     change_form_template = "admin/digest/feed/change_form.html"
     list_display = ["name", "kind", "condition", "why", "failures", "last_fetched_at", "last_new_at"]
     list_display += ["next_check"]

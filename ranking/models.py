@@ -49,7 +49,7 @@ class RankConfig(models.Model):
     )
 
     def __str__(self) -> str:
-        return f"config of {self.reader_id} at version {self.version}"
+        return f"at version {self.version}"
 
 
 class ConfigVersion(models.Model):
@@ -78,7 +78,7 @@ class ConfigVersion(models.Model):
         constraints = [models.UniqueConstraint(fields=["reader", "version"], name="one_row_per_version")]
 
     def __str__(self) -> str:
-        return f"version {self.version} of {self.reader_id}"
+        return f"version {self.version}"
 
 
 class LearnedWeight(models.Model):

@@ -229,7 +229,7 @@ class PreferenceProfile(models.Model):
     )
 
     def __str__(self) -> str:
-        return f"profile of {self.reader_id}: {self.total_outcomes} outcomes"
+        return f"outcomes: {self.total_outcomes}"
 
 
 class TasteSpread(models.Model):

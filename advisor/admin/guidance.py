@@ -18,10 +18,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.text import capfirst
 
 from advisor.guidance import store
 from advisor.guidance.events import UPLIFT_WINDOW, guidance_observed, uplift_report
-from advisor.guidance.situations import Level, Phase, why_words
+from advisor.guidance.situations import Level, Phase, Why, why_words
 from advisor.models import GuidanceEvent, GuidanceInsight, GuidanceRule, Memory
 from advisor.tools.registry import TOOLS
 from ranking.common.admin import OperatorAdmin, ReadOnlyAdmin, recent_days, recent_values
@@ -78,10 +79,15 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
     """The guidance of each call, or why there was none, and figures over all calls."""
 
     list_display = (
-        *("at", "level", "why", "tool", "suggestion_type", "reader", "holdout"),
+        *("at", "level", "reason", "tool", "suggestion_type", "reader", "holdout"),
         *("followed", "helpful", "ms", "error_code"),
     )
-    list_filter = (recent_days("at"), recent_values("level"), recent_values("why"), recent_values("phase"))
+    list_filter = (
+        recent_days("at"),
+        recent_values("level"),
+        recent_values("why", {why.value: why.words for why in Why}),
+        recent_values("phase"),
+    )
     ordering = ["-at", "-pk"]
     list_select_related = ("reader",)
     raw_id_fields = ("run", "reader")
@@ -89,6 +95,11 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
 
     class Media:
         css = {"all": ["operators.css"]}
+
+    @admin.display(description="why", ordering="why")
+    def reason(self, row: GuidanceEvent) -> str:
+        """Return why guidance was so loud, in words."""
+        return why_words(row.why)
 
     def get_urls(self) -> list[URLPattern]:
         """Return the admin's own addresses, and that of the figures."""
@@ -155,7 +166,8 @@ class ConditionField(forms.JSONField):
 
 
 def _choice(names: Iterable[str]) -> forms.ChoiceField:
-    return forms.ChoiceField(required=False, choices=[("", "any"), *((name, name) for name in names)])
+    choices = [("", "any"), *((name, name.replace("_", " ")) for name in names)]
+    return forms.ChoiceField(required=False, choices=choices)
 
 
 class CuratedForm(_MemoryForm):
@@ -175,6 +187,13 @@ class CuratedForm(_MemoryForm):
         model = Memory
         fields = FIELDS
         help_texts = {"title": "A few words.", "expires_at": "UTC; or never."}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # The columns get their names after this class is made.
+        for column in Memory._meta.fields:
+            if column.name in self.fields:
+                self.fields[column.name].label = capfirst(column.verbose_name)
 
     def draft(self) -> Memory:
         """Return the form as a new memory. Call it only after the fields are valid."""

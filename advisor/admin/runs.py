@@ -30,7 +30,7 @@ from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVo
 from advisor.result_size import as_json
 from advisor.run.request import run_request
 from advisor.run.status_words import operator_message, status_message
-from advisor.run_values import ASKED_BY, BY_OPERATOR, RULES_MODEL, StopReason
+from advisor.run_values import ASKED_BY, BY_OPERATOR, PLANNER_MODEL, RULES_MODEL, StopReason
 from advisor.selectors import ACTIVE_STATUSES, run_reason
 from digest.items.selectors import source_titles
 from digest.models import Reader, Source
@@ -169,7 +169,7 @@ class RunAdmin(ReadOnlyAdmin, FactsAdmin):
 
     change_form_template = "admin/advisor/run/change_form.html"
 
-    list_display = ("created_at", "reader", "asked_by", "ended", "work", "made", "model", "cost_usd")
+    list_display = ("created_at", "reader", "asked_by", "ended", "work", "made", "maker", "cost_usd")
     list_filter = (
         recent_values("status", STATUS_WORDS),
         recent_values("trigger", {**TRIGGER_WORDS, Run.Trigger.COMMAND: "a command, or an operator"}),
@@ -179,7 +179,8 @@ class RunAdmin(ReadOnlyAdmin, FactsAdmin):
     list_select_related = ("reader",)
     search_fields = ("id", "reader")
     # The work and its end. The rest is folded, because the timeline below tells it in words.
-    SHOWN = ("reader", "model", "cost_usd", "created_at", "finished_at")
+    SHOWN = ("reader", "maker", "cost_usd", "created_at", "finished_at")
+    readonly_fields = ("maker",)
     FOLDED = (
         "message",
         *("day", "status", "trigger", "stop_reason", "turns", "tool_calls", "input_tokens", "output_tokens"),
@@ -215,6 +216,11 @@ class RunAdmin(ReadOnlyAdmin, FactsAdmin):
         calls = "call" if row.tool_calls == 1 else "calls"
         return f"{row.turns} {turns}, {row.tool_calls} {calls}"
 
+    @admin.display(description="model", ordering="model")
+    def maker(self, row: Run) -> str:
+        """Return the last model that answered, or that the planner did."""
+        return "the planner" if row.model == PLANNER_MODEL else row.model or "–"
+
     @admin.display(description="suggestions")
     def made(self, row: Run) -> SafeString:
         """Return how many suggestions the run made, as a link to them."""
@@ -244,7 +250,7 @@ class RunAdmin(ReadOnlyAdmin, FactsAdmin):
             yield Fact("The error itself", row.message)
         for one in made:
             href = reverse("admin:suggestions_suggestion_change", args=[one.pk])
-            yield Fact("Suggests", f"{change_words(one)}. {STATE_WORDS[one.status]}", href)
+            yield Fact("Suggests", f"{change_words(one).rstrip('.')}. {STATE_WORDS[one.status]}", href)
 
     def row_context(self, request: HttpRequest, row: Run | None) -> dict[str, Any]:
         """Return the facts and the run's timeline for users who may see the run."""

@@ -164,8 +164,8 @@ def _feeds(now: datetime) -> Iterator[OverviewFigure]:
     codes = dict(tried.values_list("error_code").annotate(n=Count("pk"))) if troubled else {}
     offline = network_message(codes)
     stalled = offline or fetching_trouble(now=now)
-    words = [stalled] if offline else [stalled, *_kinds(codes, troubled)]
-    note = "; ".join(filter(None, (*words, f"{_count_words(due)} due to be fetched")))
+    kinds = [] if offline else _kinds(codes, troubled)
+    note = f"{stalled} {'; '.join((*kinds, f'{_count_words(due)} due to be fetched'))}".strip()
     to_do = NETWORK_TO_DO if offline else FEEDS_STALLED_TO_DO if stalled else FEEDS_TO_DO
     is_bad = troubled > 0 or bool(stalled)
     yield OverviewFigure("Feeds in trouble", _count_words(troubled), note, href, is_bad, to_do)

@@ -39,7 +39,7 @@ class Digest(models.Model):
         constraints = [models.UniqueConstraint(fields=["reader", "date"], name="one_digest_per_day")]
 
     def __str__(self) -> str:
-        return f"{self.date} for {self.reader_id}"
+        return str(self.date)
 
 
 class Impression(models.Model):

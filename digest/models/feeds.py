@@ -185,7 +185,7 @@ class Subscription(models.Model):
         constraints = [models.UniqueConstraint(fields=["reader", "feed"], name="one_subscription_per_feed")]
 
     def __str__(self) -> str:
-        return f"{self.reader_id} reads {self.feed_id}"
+        return f"feed no. {self.feed_id}"
 
     def clean(self) -> None:
         """Refuse another reader's private feed, or staff would read it by a subscription of their own."""

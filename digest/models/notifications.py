@@ -98,4 +98,4 @@ class Notification(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"notification to {self.reader_id}: {self.status}"
+        return f"{self.created_at:%Y-%m-%d %H:%M}: {self.status}"

@@ -239,7 +239,7 @@ class Delivery(models.Model):
         indexes = [models.Index(fields=["status", "claimed_at"], name="deliveries_by_status")]
 
     def __str__(self) -> str:
-        return f"{self.date} to {self.reader_id}: {self.status}"
+        return f"{self.date}: {self.status}"
 
 
 class UsedLink(models.Model):

@@ -12,12 +12,12 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.utils import flatten_fieldsets
+from django.contrib.admin.utils import flatten_fieldsets, label_for_field
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.admin.widgets import AdminSplitDateTime
 from django.contrib.auth.models import AbstractUser
 from django.core.paginator import Paginator
-from django.db.models import DateTimeField, ForeignObject, Model, Q, QuerySet, UUIDField
+from django.db.models import DateTimeField, Field, FloatField, ForeignObject, Model, Q, QuerySet, UUIDField
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import cached_property
@@ -33,6 +33,12 @@ else:
 
 # The end of the name of each column in dollars, which has six decimals, and the least amount that is shown.
 MONEY, SMALLEST = "_usd", Decimal("0.0001")
+# Columns of codes that are no choices of a model.
+CODES = frozenset(
+    ("tool", "suggestion_type", "error_code", "code", "action", "purpose", "phase", "level", "reason")
+)
+# Before a deletion so many rows of a list are shown.
+DELETED_SHOWN = 10
 # A list shows this many rows at most. Search and filters reach the others.
 NEWEST = 10_000
 # The filter over a column without choices offers the values of this many newest rows.
@@ -86,7 +92,13 @@ def recent_values(
     """
 
     class RecentValuesFilter(admin.SimpleListFilter):
-        parameter_name = column
+        title = parameter_name = column
+
+        def __init__(
+            self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: Any
+        ) -> None:
+            self.title = str(label_for_field(column, model, model_admin))
+            super().__init__(request, params, model, model_admin)
 
         def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
             rows = model_admin.model._default_manager.order_by(*model_admin.ordering)
@@ -97,7 +109,6 @@ def recent_values(
         def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
             return queryset.filter(**{column: self.value()}) if self.value() else queryset
 
-    RecentValuesFilter.title = column.replace("_", " ")
     return RecentValuesFilter
 
 
@@ -180,8 +191,54 @@ def money_column(name: str) -> Callable[[Any], str]:
     return shown
 
 
-def _with_money(fields: Iterable[Any]) -> list[Any]:
-    return [money_column(name) if str(name).endswith(MONEY) else name for name in fields]
+def figure_words(value: float | None) -> str:
+    """Return a measured number with three decimals at most; a dash if there is none."""
+    return "–" if value is None else f"{value:,.3f}".rstrip("0").rstrip(".")
+
+
+def code_words(value: str) -> str:
+    """Return a code without its underscores; a dash if there is none."""
+    return value.replace("_", " ") or "–"
+
+
+@cache
+def _worded(shown_as: Callable[[Any], str], field: "Field[Any, Any]") -> Callable[[Any], str]:
+    """Return the column of `field`, in words."""
+
+    @admin.display(description=field.verbose_name, ordering=field.name)
+    def shown(row: Any) -> str:
+        return shown_as(getattr(row, field.attname))
+
+    shown.__name__ = field.name
+    return shown
+
+
+def _in_words(owner: "admin.options.BaseModelAdmin[Any]", names: Iterable[Any]) -> list[Any]:
+    """Return the columns of an admin as operators read them: money, measured numbers, and codes."""
+    fields = {field.name: field for field in owner.opts.fields}
+    found: list[Any] = []
+    for name in names:
+        field = None if hasattr(owner, str(name)) else fields.get(name)
+        if str(name).endswith(MONEY):
+            found.append(money_column(name))
+        elif isinstance(field, FloatField):
+            found.append(_worded(figure_words, field))
+        elif name in CODES and field is not None and not field.choices:
+            found.append(_worded(code_words, field))
+        else:
+            found.append(name)
+    return found
+
+
+def _cut(listed: list[Any]) -> list[Any]:
+    """Return nested lists of rows, each with its first rows and a count of the others.
+
+    A row is followed by the list of what hangs on it.
+    """
+    ends = [n for n, one in enumerate(listed) if not isinstance(one, list)][DELETED_SHOWN:]
+    shown = listed[: ends[0]] if ends else listed
+    cut = [_cut(one) if isinstance(one, list) else one for one in shown]
+    return [*cut, f"… and {len(ends):,} more"] if ends else cut
 
 
 class OperatorAdmin(_ModelAdmin):
@@ -205,13 +262,20 @@ class OperatorAdmin(_ModelAdmin):
         return QuickChangeList
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        """Return the columns of the list, money in words."""
-        return _with_money(super().get_list_display(request))
+        """Return the columns of the list, in words."""
+        return _in_words(self, super().get_list_display(request))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """Return the parts of a row's page, money in words."""
+        """Return the parts of a row's page, in words if nobody changes it."""
         parts = super().get_fieldsets(request, obj)
-        return [(name, {**part, "fields": _with_money(part["fields"])}) for name, part in parts]
+        if not isinstance(self, ReadOnlyAdmin):
+            return list(parts)
+        return [(name, {**part, "fields": _in_words(self, part["fields"])}) for name, part in parts]
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, Any, Any]:
+        """Return what is deleted with `objs`, the first rows of each list and the number of the others."""
+        listed, counts, needed, protected = super().get_deleted_objects(objs, request)
+        return _cut(listed), counts, needed, protected
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Return whether the list may be filtered by `lookup`: only by columns that its pages show.
@@ -289,6 +353,21 @@ class OperatorInline(_TabularInline):
     """Rows shown on the page of the row that they belong to."""
 
     extra = 0
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """Return the columns, in words if they are named and nobody changes them."""
+        names = super().get_fields(request, obj)
+        return _in_words(self, names) if self._is_worded else list(names)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """Return the columns that are no part of a form."""
+        return list(
+            self.get_fields(request, obj) if self._is_worded else super().get_readonly_fields(request, obj)
+        )
+
+    @property
+    def _is_worded(self) -> bool:
+        return bool(self.fields) and isinstance(self, ReadOnlyAdmin)
 
 
 class ReadOnlyAdmin:

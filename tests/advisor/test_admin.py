@@ -217,7 +217,7 @@ def test_the_list_of_runs_says_who_asked_and_how_each_ended(ada, run, as_operato
     Run.objects.filter(pk=run.pk).update(turns=1, tool_calls=7)
     listed = as_operator.get("/admin/advisor/run/").content.decode()
     assert "the reader" in listed and "failed: the provider refused the request" in listed
-    assert "1 turn, 7 calls" in listed
+    assert "1 turn, 7 calls" in listed and "By why it ended" in " ".join(listed.split())
     Run.objects.filter(pk=run.pk).update(status="completed", stop_reason="done")
     assert ">done</td>" in as_operator.get("/admin/advisor/run/?status=completed").content.decode()
     assert ">done</td>" not in as_operator.get("/admin/advisor/run/?status=queued").content.decode()

@@ -1,13 +1,18 @@
 """The operator's pages of digest and ranking: quick lists, and records that cannot be changed by hand."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
 from django.contrib import admin
+from django.contrib.admin.widgets import ForeignKeyRawIdWidget
+from django.contrib.auth.models import Group, Permission
 from django.db import connection
-from django.test import Client
+from django.forms import ModelChoiceField
+from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils.html import strip_tags
 
 from advisor.models import Decision, Run
 from digest.accounts.invitations import invitation_issue
@@ -28,6 +33,7 @@ from digest.models import (
     SuggestedReasons,
     Summary,
 )
+from ranking.models import LearnedWeight, WeightSnapshot
 from ranking.services import alias_store
 from tests.support.accepts import source_weight_set
 from tests.support.factories import (
@@ -107,6 +113,40 @@ def test_every_list_search_and_row_opens(site, ada, now):
         assert site.get(page(model, "change", row.pk)).status_code == 200, model
 
 
+def test_no_row_is_headed_by_an_identifier_and_no_number_has_a_dozen_digits(site, ada, now):
+    fill(ada, now)
+    LearnedWeight.objects.update(delta=0.123456789, p_better=0.6381597382720107)
+    WeightSnapshot.objects.update(p_better=0.6381597382720107, reason="too_few_thumbs")
+    for model in MODELS:
+        if model is Reader:
+            continue
+        change = site.get(page(model, "change", model._default_manager.first().pk)).content.decode()
+        for body in (site.get(page(model, "changelist")).content.decode(), change):
+            assert not re.search(r">[^<]*\d\.\d{7}[^<]*</(td|div|p)>", body), model
+        assert str(ada.pk) not in strip_tags(change.partition("<main")[0] + change.partition("</h2>")[0]), (
+            model
+        )
+    body = site.get(page(WeightSnapshot, "changelist")).content.decode()
+    assert ">0.638</td>" in body and ">too few thumbs</td>" in body
+
+
+def test_no_form_offers_every_row_of_a_table_that_grows(site, operator):
+    request = RequestFactory().get("/")
+    request.user = operator
+    for model, owner in admin.site._registry.items():
+        if not (owner.has_add_permission(request) or owner.has_change_permission(request)):
+            continue
+        fields = owner.get_form(request).base_fields.values()
+        offered = [one.queryset.model for one in fields if isinstance(one, ModelChoiceField)]
+        raw = [
+            one
+            for one in fields
+            if isinstance(getattr(one.widget, "widget", one.widget), ForeignKeyRawIdWidget)
+        ]
+        few = [one for one in offered if one in (Group, Permission)]
+        assert len(offered) == len(raw) + len(few), model
+
+
 def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(site, ada, now, django_assert_max_num_queries):
     for n in range(12):
         fill(OperatorFactory(username=f"o{n}") if n else ada, now, items=2)
@@ -135,6 +175,17 @@ def test_deleting_a_reader_asks_first_and_takes_their_records_along(site, ada, n
     assert not Reader.objects.filter(pk=ada.pk).exists()
     assert not Digest.objects.exists() and not Feedback.objects.exists()
     assert Spend.objects.get().reader is None  # money spent stays spent
+
+
+def test_a_deletion_lists_its_first_rows_and_counts_the_others(site, ada, now):
+    fill(ada, now, items=40)
+    body = site.get(page(Reader, "delete", ada.pk)).content.decode()
+    assert "Ratings: 40" in " ".join(body.split()) and body.count("Rating: <a") <= 10
+    rest = re.search(r"… and (\d+) more", body)
+    assert rest and int(rest[1]) >= 40
+    assert (
+        "more" not in site.get(page(Subscription, "delete", Subscription.objects.get().pk)).content.decode()
+    )
 
 
 def test_an_operator_can_teach_the_taxonomy_a_synonym(site):

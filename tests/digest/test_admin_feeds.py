@@ -289,6 +289,23 @@ def named(site: Client, address: str) -> list[str]:
     return [strip_tags(cell) for cell in re.findall(r"field-(?:name|of)[^>]*>(.*?)</t[dh]>", body, re.DOTALL)]
 
 
+def test_a_feed_is_added_by_its_address_alone_and_without_a_password(site, ada):
+    source = SourceFactory(key="h.example")
+    form = {"source": source.pk, "state": "active", "failures": 0, "missing": 0, "check_minutes": 60}
+    form |= {"moved_sightings": 0}
+    refused = site.post(reverse("admin:digest_feed_add"), form | {"url": "not an address"})
+    assert refused.status_code == 200 and "This is not a web address" in refused.content.decode()
+    site.post(reverse("admin:digest_feed_add"), form | {"url": "https://olga:canary@H.example/feed"})
+    assert Feed.objects.get().url == "https://h.example/feed"
+    own = private_feed_create(
+        reader=ada, address="https://p.example/feed", publisher="p.example", title="Lamps"
+    )
+    there = reverse("admin:digest_feed_change", args=[own.pk])
+    site.post(there, form | {"url": own.url, "source": own.source_id, "title": "More lamps"})
+    own.refresh_from_db()
+    assert own.title == "More lamps" and own.url.startswith("private:")
+
+
 def test_feeds_with_one_title_or_none_are_told_apart_without_a_secret_of_their_addresses(site, ada):
     source = SourceFactory(key="h.example", title="Harbour Post")
     addresses = [
