@@ -172,7 +172,8 @@ def _model(names: SettingNames) -> str:
 def _effort(names: SettingNames) -> str:
     if names.is_own:
         return f"Change {names.effort} (empty: not sent)."
-    return f"Change {names.effort} or {names.wire}." if names.effort else f"Name another model in {CHAIN}."
+    own = f"Change {names.effort} or {names.wire}, or name" if names.effort else "Name"
+    return f"{own} another model in {CHAIN}."
 
 
 def _request(names: SettingNames) -> str:

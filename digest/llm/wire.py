@@ -38,7 +38,7 @@ class _StatusAnswer(openai.OpenAIError):
     """A server answered with a status that is no success. `text` is the beginning of its words."""
 
     def __init__(self, status: int, headers: httpx2.Headers, text: str) -> None:
-        super().__init__(f"Error code: {status} - {text}")
+        super().__init__(text)
         self.status, self.headers = status, headers
 
 

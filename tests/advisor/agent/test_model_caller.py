@@ -99,7 +99,7 @@ def test_the_last_model_of_a_chain_has_all_the_time_that_is_left(bench):
 def test_a_refused_request_is_not_offered_to_another_model(bench, code):
     end = bench.run(status(code, "tools with reasoning"))
     assert end.reason is StopReason.MODEL_REFUSED and "tools with reasoning" in end.message
-    assert "change LLM_CHAIN" in end.message, "the operator learns what to do"
+    assert "another model in LLM_CHAIN" in end.message, "the operator learns what to do"
 
 
 def test_money_ends_a_run_in_the_middle_and_the_free_model_does_not_finish_it(bench, settings):
