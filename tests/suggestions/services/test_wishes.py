@@ -24,6 +24,7 @@ from suggestions.wishes.changes import BOOST_WISHED_MAX
 from suggestions.wishes.wish import WISH_CHARS_MAX, WISHES_MAX
 from tests.advisor.hostile.payloads import FORMS, INJECTIONS
 from tests.support.factories import CLOCK, FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
+from tests.support.thinned import mostly_nightly
 
 pytestmark = pytest.mark.django_db
 WORDS = "Less crypto, more from Gazette, no football until Friday"
@@ -244,11 +245,18 @@ def test_one_to_three_drafts_need_as_many_queries(
         assert len(asked(reads, "less crypto, more chess, no football until Friday").drafts) == 3
 
 
+LURED = {
+    # The next attack takes the next lure.
+    "each with one lure": [LURES[n % len(LURES)].format(attack) for n, attack in enumerate(ATTACKS)],
+    "each with every lure": [lure.format(attack) for attack in ATTACKS for lure in LURES],
+}
+
+
 @pytest.mark.alike
-def test_injections_are_not_obeyed(reads: Reader):
-    tried = [lure.format(attack)[:WISH_CHARS_MAX] for attack in ATTACKS for lure in LURES]
-    assert len(tried) >= 300
-    for words in tried:
+@pytest.mark.parametrize("tried", mostly_nightly(LURED, always=["each with one lure"]))
+def test_injections_are_not_obeyed(reads: Reader, tried: list[str]):
+    assert len(tried) >= 180
+    for words in (one[:WISH_CHARS_MAX] for one in tried):
         answer = wishes_draft(reader=reads, words=words, now=CLOCK)
         if isinstance(answer, Refusal):
             continue
