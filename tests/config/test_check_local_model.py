@@ -3,14 +3,25 @@
 import json
 import time
 from collections.abc import Callable
+from datetime import datetime
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.management import call_command
+from django.test import override_settings
+from django.utils import timezone
 from pytest_httpserver import HTTPServer
 
+from advisor.guidance.store import memories_sync
+from advisor.run import model_check
+from advisor.run.model_verdict import Suggested
+from config.demo.people import ADA
+from config.demo.seed import demo_seed
+from config.management.commands.check_model import WORDING
+from digest.models import Reader
 from tests.config.test_check_model import good
 from tests.support.local_servers import (
     OllamaServer,
@@ -23,6 +34,36 @@ from tests.support.local_servers import (
 from tests.support.scripted_model import Body, Script, Step, garbage, status, text
 
 pytestmark = [pytest.mark.alike, pytest.mark.django_db]
+
+
+@pytest.fixture(scope="module")
+def seeded(
+    staged: Callable[[Callable[[], Any]], Any], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[UUID, datetime, list[Suggested]]:
+    """Seed the demo and ask the planner once for all tests: both are the same, and most of a check's time."""
+
+    def build() -> tuple[UUID, datetime, list[Suggested]]:
+        now = timezone.now()
+        with override_settings(VAR_DIR=tmp_path_factory.mktemp("demo"), ALLOWED_HOSTS=["127.0.0.1"]):
+            reader_id = UUID(demo_seed(now=now).reader_ids[ADA.name])
+        memories_sync(now=now)
+        reader = Reader.objects.get(pk=reader_id)
+        return reader_id, now, model_check._planner_suggested(reader, now)
+
+    return staged(build)
+
+
+@pytest.fixture(autouse=True)
+def checked_here(seeded: tuple[UUID, datetime, list[Suggested]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the command check the chain in the seeded world; in `test_check_model.py` it seeds its own."""
+    reader_id, now, planned = seeded
+
+    def check_here() -> dict[str, Any]:
+        reader = Reader.objects.get(pk=reader_id)
+        return model_check.model_check(reader=reader, wording=WORDING, now=now).as_dict()
+
+    monkeypatch.setattr("config.management.commands.check_model._check_here", check_here)
+    monkeypatch.setattr(model_check, "_planner_suggested", lambda *_: planned)
 
 
 @pytest.fixture
