@@ -17,13 +17,17 @@ PAUSE_S: Final = 0.12
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """A connection that waits before a transaction if its last ones left others no time."""
+    """A connection that waits before a transaction if its last ones left others no time.
 
+    `is_shared` may be turned off for a database that nobody else can use yet.
+    """
+
+    is_shared = True
     _began = _ended = _lock_s = 0.0
 
     def _start_transaction_under_autocommit(self) -> None:
         left = time.monotonic() - self._ended
-        if left < PAUSE_S and self._lock_s >= LOCK_MAX_S:
+        if self.is_shared and left < PAUSE_S and self._lock_s >= LOCK_MAX_S:
             time.sleep(PAUSE_S - left)
             left = PAUSE_S
         if left >= PAUSE_S:

@@ -19,6 +19,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
+from config.management.commands import migrate
 from config.shared_sqlite3 import base
 from config.shared_sqlite3.base import DatabaseWrapper
 from tests.support.processes import database_without_work
@@ -113,6 +114,23 @@ def test_short_transactions_and_those_that_leave_time_wait_for_nobody(
     stored(0.01, 0.0)
     stored(0.01, 0.0)
     assert pauses == [pytest.approx(base.PAUSE_S - 0.02)], "once, and then it was left to others"
+    shared.is_shared = False
+    stored(5.0, 0.0)
+    stored(5.0, 0.0)
+    assert len(pauses) == 1, "nobody else can wait"
+
+
+def test_only_a_new_database_is_migrated_without_pauses(
+    shared: DatabaseWrapper, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(migrate, "connections", {"default": shared})
+    with migrate._alone("default"):
+        assert not shared.is_shared
+    assert shared.is_shared
+    with shared.cursor() as cursor:
+        cursor.execute("CREATE TABLE kept (id INTEGER)")
+    with migrate._alone("default"):
+        assert shared.is_shared
 
 
 def test_the_site_uses_this_backend_with_sqlite():

@@ -8,13 +8,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from unittest.mock import patch
 
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
-
-from config.shared_sqlite3 import base
 
 # No test needs the rows to survive a power failure.
 UNSYNCED = "PRAGMA synchronous=OFF;"
@@ -86,10 +83,9 @@ def _template_copied(template: str, name: str, *, migrated: bool) -> None:
 
 
 def _migrate(name: str) -> None:
-    """Migrate the database, and hang up. Nobody else uses it, so no migration leaves its lock to others."""
+    """Migrate the database, and hang up."""
     _connect_to(name)
-    with patch.object(base, "PAUSE_S", 0.0):
-        call_command("migrate", verbosity=0, interactive=False)
+    call_command("migrate", verbosity=0, interactive=False)
     _hang_up()
 
 
