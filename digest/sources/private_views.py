@@ -25,7 +25,7 @@ from digest.feeds.access import (
 )
 from digest.feeds.identity import web_url
 from digest.feeds.problem_words import problem_words
-from digest.feeds.selectors import subscription_of
+from digest.feeds.selectors import subscription_of, subscriptions_exist
 from digest.models import Feed, FeedAccess
 from digest.requests import reader_of
 from digest.sources.private_feeds import access_of_feed, private_feed_add, private_feed_change
@@ -101,6 +101,7 @@ def private_source(request: HttpRequest) -> HttpResponse:
         try:
             reader, now = reader_of(request), timezone.now()
             limit_count(limit=LOOKUP_PRIVATE, who=reader.pk, now=now)
+            is_first = not subscriptions_exist(reader_id=reader.pk)
             added = private_feed_add(reader=reader, url=form.cleaned_data["url"], given=form.given, now=now)
         except DigestError as error:
             form.add_error(None, error.message)
@@ -108,7 +109,7 @@ def private_source(request: HttpRequest) -> HttpResponse:
         messages.success(
             request, _("You now read {name}. Nobody else here can.").format(name=added.subscription.feed.name)
         )
-        return redirect("digest:sources")
+        return redirect("digest:today" if is_first else "digest:sources")
     return private_page(request, form, status=422 if form.errors else 200)
 
 
