@@ -241,8 +241,8 @@ class Trial:
         Not how many of them were liked: whoever chooses names by that finds topics in shuffled thumbs.
         """
         names = self.weighed.change.names
-        said = rows_saying(names, self.weighed.evidence.rated)
-        return {name: len(rows) for name, rows in zip(names, said, strict=True)}
+        found = rows_saying(names, self.weighed.evidence.rated)
+        return {name: len(rows) for name, rows in zip(names, found, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,8 +270,8 @@ def rows_saying(names: Sequence[str], rated: Sequence[RatedItem]) -> list[list[i
     """
     if not names:
         return []
-    said = [(text_whole(item), label_keys(item.categories, item.author)) for item in rated]
-    return [[n for n, one in enumerate(said) if finds(*one)] for finds in map(topic_finder, names)]
+    texts = [(text_whole(item), label_keys(item.categories, item.author)) for item in rated]
+    return [[n for n, one in enumerate(texts) if finds(*one)] for finds in map(topic_finder, names)]
 
 
 def text_whole(item: RatedItem) -> str:
