@@ -179,7 +179,7 @@ def test_a_compact_row_of_a_phone_is_a_title_of_two_lines_and_one_line_below(
     page.goto(address)
     rows = page.locator("article.item")
     heights = [box(row)["height"] for row in rows.all()]
-    assert max(heights) < 800 / 8 and min(heights) < max(heights) - 15, heights
+    assert max(heights) < 94 and min(heights) < max(heights) - 15, heights
     for row in rows.all():
         title, line = box(row.locator("h2")), box(row.locator(".meta"))
         assert title["y"] + title["height"] <= line["y"] + 1
