@@ -130,10 +130,10 @@ def night_lease_renewal(
     row: NightlyReport,
     clock: Callable[[], datetime],
     *,
-    beat_s: float = HEARTBEAT_S,
+    beat_s: float | None = None,
     lasting_s: float = STEP_MAX_S,
 ) -> Iterator[None]:
-    """Renew the lease every `beat_s` seconds while the block runs, for at most `lasting_s` seconds.
+    """Renew the lease every `beat_s` seconds (20) while the block runs, for at most `lasting_s` seconds.
 
     A thread with its own database connection does this, so it ends with the process.
     """
@@ -143,7 +143,11 @@ def night_lease_renewal(
         return bool(own.update(lease_until=clock() + LEASE))
 
     with lease_renewal(
-        renew=renew, clock=clock, beat_s=beat_s, lasting_s=lasting_s, failure_event="nightly_beat_failed"
+        renew=renew,
+        clock=clock,
+        beat_s=beat_s or HEARTBEAT_S,
+        lasting_s=lasting_s,
+        failure_event="nightly_beat_failed",
     ):
         yield
 

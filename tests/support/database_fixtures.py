@@ -13,10 +13,14 @@ from django.db import connection, transaction
 from django.test import TransactionTestCase
 from pytest_django.plugin import DjangoDbBlocker
 
+from advisor.run import execute
+from config.jobs import lease
 from tests.support.databases import database_installed, file_installed
+from tests.support.selection import commits
 
 # How long a browser may take for the answer it last asked for.
 LAST_ANSWER_S = 20
+NEVER_S = 3600.0
 Build = Callable[[], Any]
 
 
@@ -43,6 +47,18 @@ def django_db_setup(
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: restore())
         with django_db_blocker.block():
             yield path
+
+
+@pytest.fixture(autouse=True)
+def no_renewals(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Renew no lease while a test holds a transaction.
+
+    On SQLite the renewal would wait 20 s for the lock of that transaction, and the end of the run for the
+    renewal: a run that a busy machine makes longer than a heartbeat (5 s) would take 25 s.
+    """
+    if not commits(request.node):
+        monkeypatch.setattr(execute, "BEAT_S", NEVER_S)
+        monkeypatch.setattr(lease, "HEARTBEAT_S", NEVER_S)
 
 
 @pytest.fixture(scope="session")

@@ -52,12 +52,12 @@ def runs_with_services(item: pytest.Item) -> bool:
     fixtures = set(getattr(item, "fixturenames", ()))
     if item.get_closest_marker("alike") or not (item.get_closest_marker("django_db") or fixtures & DATABASE):
         return False
-    if SERVICES != "own" or _commits(item):
+    if SERVICES != "own" or commits(item):
         return True
     return _function_name(item) in postgres_tests_of(item.path)
 
 
-def _commits(item: pytest.Item) -> bool:
+def commits(item: pytest.Item) -> bool:
     """Return whether a test commits its transactions, as those with threads and races do."""
     marker = item.get_closest_marker("django_db")
     fixtures = getattr(item, "fixturenames", ())
