@@ -35,6 +35,7 @@ from digest.summaries.summarise import SUMMARY_CHARS_MAX
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from tests.lab.size import source
 from tests.support.adversarial import families, patterns_in, seconds, slower_than_linear, text_families
+from tests.support.thinned import mostly_nightly
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("advisor", "config", "digest", "ranking", "suggestions")
@@ -415,10 +416,15 @@ def refusing(work: Callable[[str], object]) -> Callable[[str], None]:
     return tried
 
 
-def test_no_text_function_needs_more_than_linear_time():
-    slow = []
-    for place, work in text_functions().items():
-        for name, make in text_families().items():
+# The next function takes the next third of the texts.
+SHARES = {"a third of the texts": 3, "all texts": 1}
+
+
+@pytest.mark.parametrize("every", mostly_nightly(SHARES, always=["a third of the texts"]))
+def test_no_text_function_needs_more_than_linear_time(every: int):
+    slow, texts = [], [*text_families().items()]
+    for n, (place, work) in enumerate(text_functions().items()):
+        for name, make in texts[n % every :: every]:
             if found := slower_than_linear(refusing(work), make, suspect_s=FUNCTION_SUSPECT_S):
                 slow.append(f"{place}, {name}: {found}")
                 break
