@@ -31,7 +31,7 @@ pytest_plugins = [
 ]
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 # The same examples in every run. Without a deadline, since a slow machine is not a bug. `make nightly` tries
-# three times as many, unless a test names its own number.
+# three times as many. A test that wants another number names it by `examples` (tests/support/thinned.py).
 ALIKE = {"deadline": None, "derandomize": True, "database": None}
 hypothesis_settings.register_profile("tidings", **ALIKE, max_examples=33)
 hypothesis_settings.register_profile("nightly", **ALIKE, max_examples=100)

@@ -12,6 +12,7 @@ from ranking.pool import Pool
 from ranking.scoring import Ranking, Signals
 from suggestions.changes.weights import weight_text
 from tests.support.changes import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC, change_applied
+from tests.support.thinned import examples
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
 WORDS = ("chess", "opera", "bread")
@@ -62,7 +63,7 @@ def check(drawn: Drawn, less: EffectiveConfig, more: EffectiveConfig, about: lis
     assert np.array_equal(low[~named], high[~named])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(drawn=items, config=configs)
 def test_a_topic_raises_its_items_and_its_going_lowers_them(drawn: Drawn, config: EffectiveConfig) -> None:
     about = ["chess" in words for _, words, _, _ in drawn]
@@ -72,7 +73,7 @@ def test_a_topic_raises_its_items_and_its_going_lowers_them(drawn: Drawn, config
     check(drawn, change_applied(more, REMOVE_TOPIC, "chess", ""), more, about)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(drawn=items, config=configs, step=st.floats(0.05, 0.3))
 def test_a_source_rises_and_falls_with_its_weight(drawn: Drawn, config: EffectiveConfig, step: float) -> None:
     about = [source == "a.example" for source, *_ in drawn]

@@ -1,9 +1,13 @@
-"""Thin out a large matrix of cases: some run with every change, the others in `make nightly`."""
+"""Thin out many cases or examples: some run with every change, the others in `make nightly`."""
 
 from collections.abc import Collection, Mapping
 
 import pytest
 from _pytest.mark.structures import ParameterSet
+from hypothesis import settings
+
+# Of the examples that `make nightly` tries (tests/conftest.py).
+EXAMPLES_NIGHTLY = 100
 
 
 def mostly_nightly(cases: Mapping[str, object], *, always: Collection[str]) -> list[ParameterSet]:
@@ -21,3 +25,11 @@ def mostly_nightly(cases: Mapping[str, object], *, always: Collection[str]) -> l
         )
         for name, case in cases.items()
     ]
+
+
+def examples(nightly: int) -> int:
+    """Return the number of Hypothesis's examples for a test that tries `nightly` of them in `make nightly`.
+
+    With every change it is a third, as for a test that names no number.
+    """
+    return max(1, nightly * min(EXAMPLES_NIGHTLY, settings.default.max_examples) // EXAMPLES_NIGHTLY)

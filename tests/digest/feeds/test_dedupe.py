@@ -12,6 +12,7 @@ from digest.feeds.entities import IngestResult, ParsedEntry, ParsedFeed
 from digest.feeds.identity import article_hash
 from digest.feeds.ingest import documents_ingest, feed_get_or_create
 from digest.models import Feed, Item
+from tests.support.thinned import examples
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
 # Two publishers, an aggregator of both, and few enough names that documents meet in every way.
@@ -48,7 +49,7 @@ def result_of(days: list[tuple[ParsedFeed, ...]], *, together: bool) -> tuple[ob
 
 
 @pytest.mark.django_db
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(DAYS)
 def test_many_documents_leave_what_each_leaves_after_the_other(days):
     assert result_of(days, together=True) == result_of(days, together=False)

@@ -21,6 +21,7 @@ from tests.support.factories import (
     SourceFactory,
     SubscriptionFactory,
 )
+from tests.support.thinned import examples
 
 
 def found(reader: Reader, query: str, **more: object) -> list[str]:
@@ -240,7 +241,7 @@ def test_no_query_breaks_the_search(ada: Reader, typed: str):
     assert best == newest <= 1
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=40))
 def test_no_random_text_breaks_the_search(ada: Reader, typed: str):
     assert found(ada, typed) == []

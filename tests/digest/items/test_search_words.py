@@ -25,6 +25,7 @@ from digest.models import Item, Reader
 from tests.digest.items.test_search import found, plain
 from tests.support.browser import fresh_item
 from tests.support.factories import FeedbackFactory, ItemFactory
+from tests.support.thinned import examples
 
 migration = import_module("digest.migrations.0001_squashed")
 
@@ -128,7 +129,9 @@ def test_a_snippet_of_a_text_without_spaces_has_its_match():
 LETTERS = st.sampled_from("abcdeéßñжй日本語東京がガー々한국어กทีไมလမြខ្ម १हिद C#+.-, &/2")
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(title=st.text(LETTERS, min_size=1, max_size=24), data=st.data())
 def test_a_title_is_found_by_each_of_its_words_and_by_any_run_of_letters_without_spaces(
     ada: Reader, title: str, data: st.DataObject

@@ -11,6 +11,7 @@ from ranking.common.phrases import Phrases
 from ranking.common.text import OPENING_CHARS, fold_lightly, subject_finder
 from ranking.entities import Candidate
 from ranking.pool import Pool
+from tests.support.thinned import examples
 
 NOW = datetime(2026, 3, 18, tzinfo=UTC)
 PARTS = [
@@ -54,7 +55,7 @@ TERMS = [
 WORDS = [f"harbour{n}" for n in range(13)]
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(
     st.lists(st.sampled_from([*PARTS, *TERMS, "belt", "the"]), max_size=14),
     st.booleans(),

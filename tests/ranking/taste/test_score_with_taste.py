@@ -18,6 +18,7 @@ from ranking.meaning.table import meaning_vectors, usual_centre
 from ranking.scoring import Signals, rank
 from ranking.taste.entities import BOUNDS, STRENGTH, Example, TasteLevel, TasteReason
 from ranking.taste.signal import TasteSignal, likeness_made
+from tests.support.thinned import examples
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
 TITLES = (
@@ -82,7 +83,7 @@ def score_of_before(one: Candidate, config: Config, liked: float) -> float:
 
 
 @given(items, thumbs, configs)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_with_the_level_off_thumbs_order_nothing_and_scores_are_those_of_before(drawn, given_, config):
     assert config.taste is TasteLevel.OFF, "nothing is bent unasked"
     by_hour = replace(config, recency_by_day=False)
@@ -97,7 +98,7 @@ def test_with_the_level_off_thumbs_order_nothing_and_scores_are_those_of_before(
 
 
 @given(items, thumbs, configs, st.sampled_from((TasteLevel.ON, TasteLevel.STRONG)), st.booleans())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_with_taste_on_the_stored_explanation_multiplies_to_the_score(drawn, given_, config, level, by_day):
     config = replace(config, recency_by_day=by_day, taste=level)
     for one in scores(drawn, given_, config):

@@ -15,6 +15,7 @@ from ranking.taste.columns import TasteColumns, taste_learned
 from ranking.taste.entities import ARTICLE, BOUNDS, NAMED_WEIGHT, STRENGTH, Example, TasteLevel
 from ranking.taste.signal import TasteSignal, likeness_made
 from tests.support.factories import CLOCK
+from tests.support.thinned import examples
 
 HARBOUR, OPERA, CHIPS = (
     "The harbour reopened to ferries and ships after the storm",
@@ -162,7 +163,7 @@ def test_no_article_is_said_to_be_like_itself():
     st.sampled_from([TasteLevel.ON, TasteLevel.STRONG]),
     st.integers(0, 2),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_the_factor_is_bounded_its_reasons_make_it_and_liking_more_never_lowers(drawn, level, about):
     examples = [
         Example(
