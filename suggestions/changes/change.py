@@ -262,7 +262,9 @@ class ChangeKind(ABC):
     # seven days, else of the last `effect_days` days.
     places_min: ClassVar[int] = 1
     effect_days: ClassVar[int] = 7
-    # Whether evidence should come from as many sources as there are.
+    # Whether evidence should come from as many sources as there are. The planner chooses it so, the critique
+    # warns of one source, and reviewers doubt a vague word. Nothing is refused: a kind that needs two sources
+    # refuses in `evidence_refusal`.
     of_many_sources: ClassVar[bool] = False
 
     def candidates(self, attributes: Attributes, effective: EffectiveConfig) -> Iterator["Change"]:

@@ -48,7 +48,7 @@ ONE_A_RUN = tuple(kind for kind in SUGGESTED if kind.has_own_rule)
 # The notes of kinds that cut at numbers.
 RULE_NOTES = tuple(kind.counts for kind in SUGGESTED if kind.counts)
 KINDS: Mapping[str, ChangeKind] = {kind.name: kind for kind in SUGGESTED}
-# A kind that is only wished for leaves to those that may be suggested what these read.
+# A kind that may be suggested reads wishes of the same setting, direction and variant (`_wishes_check`).
 _BY_DIRECTION = {
     (str(kind.field), kind.direction, variant): kind
     for kind in reversed((*SUGGESTED, *WISHED))
@@ -63,8 +63,13 @@ KINDS_OF_SOURCES = tuple(kind.name for kind in SUGGESTED if kind.of_source)
 FIELDS_OF_SOURCES = frozenset(str(kind.field) for kind in SUGGESTED if kind.of_source)
 
 
+# What a stored wish does by its kind. A suggested kind that reads wishes of another one agrees in these.
+_OF_WISHES = ("key", "finder", "state", "make", "undo", "liked")
+
+
 def kinds_check(kinds: Sequence[ChangeKind]) -> None:
     """Check kinds that may be suggested. Raises `TypeError` that says what one of them lacks."""
+    _patterns_check(kinds)
     read: dict[tuple[str, str, str], ChangeKind] = {}
     keyed: dict[tuple[str, str], ChangeKind] = {}
     for kind in kinds:
@@ -74,6 +79,11 @@ def kinds_check(kinds: Sequence[ChangeKind]) -> None:
                 raise TypeError(f"{kind!r} needs a method `{method}`: a suggestion is read by it.")
         if own.candidates is not ChangeKind.candidates and kind.column is None:
             raise TypeError(f"{kind!r} has `candidates`: it needs a `column`, where thumbs are counted.")
+        is_compared = not (kind.hides or kind.of_page or kind.has_own_rule)
+        if is_compared and own.rescore is ChangeKind.rescore:
+            raise TypeError(
+                f"{kind!r} needs `rescore`: without one the check after two weeks finds no effect."
+            )
         finds = next(one for one in kinds if one.column is kind.column)
         if kind.column and (own.finder, own.text_rated) != (type(finds).finder, type(finds).text_rated):
             raise TypeError(f"{kind!r} finds other articles than {finds!r}: give it a `column` of its own.")
@@ -92,6 +102,35 @@ def kinds_check(kinds: Sequence[ChangeKind]) -> None:
         other = keyed.setdefault((kind.field, kind.key("x")), kind)
         if other.variants != kind.variants:
             raise TypeError(f"{kind!r} gives its targets the keys of {other!r}: give it a `key` of its own.")
+    _wishes_check(kinds)
+
+
+def _patterns_check(kinds: Sequence[ChangeKind]) -> None:
+    """Refuse a `backfires` that another pattern has: a profile knows patterns by their names."""
+    named: dict[str, ChangeKind] = {}
+    for kind in kinds:
+        for name in filter(None, (kind.patterns.favoured_by, kind.patterns.barred_by)):
+            named[name] = kind
+    for kind in kinds:
+        name = kind.patterns.backfires
+        if name and named.setdefault(name, kind) is not kind:
+            raise TypeError(f"{kind!r} has the pattern `{name}` of {named[name]!r}: give it one of its own.")
+
+
+def _wishes_check(kinds: Sequence[ChangeKind]) -> None:
+    """Refuse a kind that reads stored wishes of another kind and would do something else."""
+    for wished in WISHED:
+        of_wished = {(wished.field, wished.direction, variant) for variant in wished.variants}
+        for kind in kinds:
+            if of_wished.isdisjoint((kind.field, kind.direction, variant) for variant in kind.variants):
+                continue
+            for part in _OF_WISHES:
+                owner, other = (kind, wished) if part == "liked" else (type(kind), type(wished))
+                if getattr(owner, part) != getattr(other, part):
+                    raise TypeError(
+                        f"{kind!r} reads the stored wishes of {wished!r}, with another `{part}`: "
+                        f"give it a direction of its own, or the `{part}` of `{type(wished).__name__}`."
+                    )
 
 
 kinds_check(SUGGESTED)

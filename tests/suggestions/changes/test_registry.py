@@ -12,7 +12,8 @@ from ranking.former_texts import fields_of
 from ranking.language import stored_text
 from ranking.mutes import KINDS as MUTES
 from ranking.taste.leans import SPREAD_PRIOR
-from suggestions.changes.change import LESS, NONE, REASONS, Change, ChangeKind, Field
+from suggestions.changes.boosts import BoostKind
+from suggestions.changes.change import LESS, NONE, REASONS, Change, ChangeKind, Field, Patterns
 from suggestions.changes.columns import TOPICS, Column, attributes_of
 from suggestions.changes.mutes import MUTE_WORD, MuteKind, MuteWordKind
 from suggestions.changes.phrases import authors_frequent
@@ -28,6 +29,7 @@ from suggestions.changes.registry import (
     kinds_check,
 )
 from suggestions.changes.topics import ADD_TOPIC, TopicKind
+from suggestions.changes.weights import REDUCE_SOURCE
 from suggestions.planner.hypotheses import evaluate_change
 from suggestions.planner.tastes import spreads_for, tallies_of, tastes_of
 from suggestions.rules import target_pinned
@@ -221,9 +223,43 @@ class WithoutColumn(MuteKind):
     candidates, read, stored = MuteWordKind.candidates, MuteWordKind.read, MuteWordKind.stored
 
 
+class WithoutRescore(SecondKind):
+    hides = False
+
+
+class LessOfWordKind(BoostKind):
+    """Asks for what could only be wished for, as the wish does it."""
+
+    read, stored, has_own_rule = MuteWordKind.read, MuteWordKind.stored, True
+    group = ("boosts", "Words to lower")
+
+
+class OtherLessOfWordKind(LessOfWordKind):
+    def make(self, body, change):
+        body["keyword_boosts"] = {}
+
+
+def test_what_could_only_be_wished_for_may_be_suggested_as_the_wish_does_it():
+    kinds_check([*SUGGESTED, LessOfWordKind(LESS, liked=False)])  # it raises what is missing
+
+
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
+        (
+            SecondKind(NONE, patterns=Patterns("reductions_backfire")),
+            "<mutes none> has the pattern `reductions_backfire` of <reduce_source less>: give it one",
+        ),
+        (
+            SecondKind(NONE, patterns=Patterns(REDUCE_SOURCE.patterns.barred_by)),
+            "has the pattern `never_reduce_sources` of <reduce_source less>",
+        ),
+        (WithoutRescore(NONE), "needs `rescore`: the check after two weeks finds no effect without it"),
+        (
+            OtherLessOfWordKind(LESS, liked=False),
+            "reads the stored wishes of <keyword_boosts less>, with another `make`: give it a direction",
+        ),
+        (LessOfWordKind(LESS), "reads the stored wishes of <keyword_boosts less>, with another `liked`"),
         (KeyedAsWords(NONE), "gives its targets the keys of <mute_word none>: give it a `key` of its own"),
         (
             MuteWordKind(NONE),

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suggestions.outcomes.profile import (
+    BACKFIRES,
     TYPES,
     SettledSuggestion,
     acceptance_confidence,
@@ -206,6 +207,11 @@ def test_a_kind_that_harms_twice_backfires_till_it_helps_as_often(effects, holds
         for effect in effects
     ]
     assert profile_compute(rows, now=CLOCK).patterns.get("reductions_backfire", False) is holds
+
+
+def test_a_kind_that_backfires_has_a_pattern_that_is_none_of_the_others():
+    always = {*profile_compute([], now=CLOCK).patterns, "prefers_smaller_steps"}
+    assert always.isdisjoint(BACKFIRES.values()) and len({*BACKFIRES.values()}) == len(BACKFIRES)
 
 
 @given(
