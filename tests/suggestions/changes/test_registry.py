@@ -254,7 +254,7 @@ def test_what_could_only_be_wished_for_may_be_suggested_as_the_wish_does_it():
             SecondKind(NONE, patterns=Patterns(REDUCE_SOURCE.patterns.barred_by)),
             "has the pattern `never_reduce_sources` of <reduce_source less>",
         ),
-        (WithoutRescore(NONE), "needs `rescore`: the check after two weeks finds no effect without it"),
+        (WithoutRescore(NONE), "needs `rescore`: without one the check after two weeks finds no effect"),
         (
             OtherLessOfWordKind(LESS, liked=False),
             "reads the stored wishes of <keyword_boosts less>, with another `make`: give it a direction",
