@@ -13,13 +13,17 @@ too much: zu viel | zu viele | zu oft
 not enough: zu wenig | nicht genug | zu selten
 less often: weniger oft | nicht so häufig
 less: weniger | seltener | reduzier | reduziere | verringere
+enough of: genug von | die nase voll von | die schnauze voll von | müde von
+too much: hängt mir zum hals raus | hängt mir zum hals heraus | hängen mir zum hals raus | satt
+too much: hängen mir zum hals heraus
+enough of: es leid
 not so much: nicht so viel | nicht so viele | nicht so oft | nicht ganz so viel
 no: kein | keine | keinen | keiner | keinem | keinerlei
 no more: nicht mehr | nie mehr | nie wieder | nimmer
 nothing: nichts | nix
 without: ohne
 hide: versteck | verstecke | verstecken | verbirg | blende | blend | ausblenden | stummschalten | stumm
-out of: verschone mich mit | verschon mich mit | lass mich in ruhe mit | genug von
+out of: verschone mich mit | verschon mich mit | lass mich in ruhe mit
 out of: keine lust auf | keine lust mehr auf | kein interesse an | gar kein interesse an
 stop: stopp | stoppe | schluss mit
 hide: weg | weglassen | rauslassen | raus
@@ -88,6 +92,7 @@ show: zeig | zeige | zeigt
 please: zeigen | anzeigen | sehen | lesen | hören | leiden | haben | hätte | gern
 please: gerne | könntest | kannst | könnte | kann | würde | würdest | wäre | werden | soll | sollen | gib
 please: bring | geht | noch | mal | doch | auch | so | gar | ja | jetzt | am | zu | zur | zum
+please: ich habe | ich hab | ich bin | habe ich | hab ich | bin ich
 please: mit | für mich | hallo | hi | hey | moin | servus | danke | vielen dank | tidings | davon | dazu
 please: darüber | hier | da | los | ganze | ganzen | ständige | ständig | dauernd | wirklich | echt | einfach
 please: immer | finde | nicht länger | schalte | schalt | lass | ganz | bunter | um | man | wie | dass | mein

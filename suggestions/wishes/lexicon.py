@@ -45,6 +45,7 @@ _DIRECTIONS = {
         read | would like | i'd like | i'd love | show | show me | give me | see | would love | would enjoy
         """,
     LESS: """
+        sick and tired of | had it with | had it up to here with | had my fill of |
         too often | too frequently | less room | less weight | less attention | less priority |
         less | fewer | reduce | lower | decrease | demote | cut down on | cut down | cut back on |
         cut back | turn down | tone down | dial down | dial back | scale back | scale down | ease
@@ -56,6 +57,7 @@ _DIRECTIONS = {
         much | far too many
         """,
     NONE: """
+        can't bear | cannot bear | don't want any more | do not want any more |
         out of my | out of the | out of here | out of | away from |
         don't recommend | never recommend |
         no | none of | no more | no longer any | never | hide | mute | stop | without | block |
@@ -73,6 +75,7 @@ _DIRECTIONS = {
         topic | to my interests
         """,
     REMOVE: """
+        no interest in | no longer any interest in |
         remove | delete | unfollow | stop following | forget | no longer interested in | not
         interested in | lost interest in | off my topics | from my topics | off my interests |
         from my interests | drop | stop tracking | not interested in any more | don't follow |
@@ -93,6 +96,7 @@ _DIRECTIONS = {
         so much | so many | as much | as many | that much | that many | so often | as often
         """,
     AGAINST: """
+        bores me | bore me | annoys me | annoy me | don't care for | do not care for |
         don't like | do not like | dislike | hate | not | don't love | don't care about | do not
         care about
         """,
@@ -141,6 +145,7 @@ _CONDITIONS = {
 FILLERS = _words(
     """
     push deserves deserve needs first around nice good great out fine ' ( ) - : a about actually again all
+    am have had has
     sure always an any anymore anywhere are article articles as at be been being bit bits bring can come comes
     coming concerning content could coverage currently dear dial did digest do does don't else everywhere
     far feed find for get getting give giving going have having headline headlines hear heard hearing hello
@@ -248,6 +253,18 @@ CAP_ENDS = tuple(
 )
 # Adjectives that tell which news is wished for, though around a target they have no meaning.
 TELLING = frozenset({"good", "great", "nice", "fine", "bad", "local", "opinion"})
+# In capitals they are names, though as words they have no meaning around a target: "less US politics".
+ABBREVIATIONS = frozenset({"US", "IT", "IS", "ID"})
+# After one of these, "us" is the country: "less us politics", but "show us politics".
+BEFORE_NAMES = frozenset({"more", "less", "fewer", "no", "mute", "hide", "block", "mehr", "weniger", "keine"})
+# Right after a direction and right before another word, they are a part of what is named: "less time travel".
+COMPOUNDING = _words("article content feed headline item list material page post report story time update")
+# Words that carry a sentence and are no target: "were", "who".
+CARRYING = _words(
+    """
+    cannot could he he'd her his how if its my our she than their they us we were which who whom whose why
+    """
+)
 PRONOUNS = frozenset({"it", "them", "those", "that", "these", "this"})
 # Misspelled, they still begin a wish.
 DIRECTION_WORDS = ("more", "less", "fewer", "hide", "mute", "nothing", "mehr", "weniger", "keine", "nichts")

@@ -53,7 +53,7 @@ def spelled(phrase: str, sentence: str) -> str:
     return phrase
 
 
-_WORD = re.compile(r"\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]")
+_WORD = re.compile(r"\b(?:[^\W\d_]\.){2,}|\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]")
 
 
 def _means_nothing(word: str) -> bool:

@@ -30,11 +30,12 @@ from suggestions.changes.never_missed import KEEP
 from suggestions.changes.shelf_lives import AGE
 from suggestions.wishes.grammar import Clause, clauses_read, target_special
 from suggestions.wishes.last_days import NUMBERS, is_week_stretched
-from suggestions.wishes.lexicon import AGAINST, FILLERS, SO_MUCH, UNCLEAR
+from suggestions.wishes.lexicon import AGAINST, CARRYING, FILLERS, SO_MUCH, UNCLEAR
 from suggestions.wishes.limits import ASKING, COUNT, LIMITS, QUESTION
 from suggestions.wishes.lookup import OFFERED_MAX, Lookup
 from suggestions.wishes.questions import Asker, target_words
 from suggestions.wishes.rule_words import ALWAYS_SHOWN, NEVER_MISS, OUT_OF_TODAY, SHELF
+from suggestions.wishes.tokens import QUOTES
 from suggestions.wishes.ways import PLAIN_WAYS
 from suggestions.wishes.wish import (
     AUTHOR,
@@ -205,7 +206,7 @@ def _clause_read(clause: Clause, asker: Asker, lookup: Lookup, today: date) -> W
         bound = _bound(clause, asker, lookup)
         if bound is not None:
             return bound
-    if len(clause.target) > TOPIC_MAX_CHARS:
+    if len(clause.target) > TOPIC_MAX_CHARS or (words <= CARRYING and _is_bare(clause, asker)):
         return _(NOT_UNDERSTOOD).format(asker.quoted(clause.target))
     found = lookup.meanings(clause.target, clause.about, subject=clause.subject)
     if not found:
@@ -443,7 +444,8 @@ def _unknown(clause: Clause, asker: Asker, lookup: Lookup) -> Wish | Question | 
         return Wish(clause.direction, lookup.word(clause.target), clause.amount, clause.until)
     direction = MORE if clause.direction == ADD else LESS if clause.direction == REMOVE else clause.direction
     choices = [asker.change(direction, target) for target in near]
-    choices.append(asker.change(clause.direction, lookup.word(clause.target)))
+    ways = (LESS, NONE) if clause.direction == REMOVE else (clause.direction,)
+    choices += [asker.change(way, lookup.word(clause.target)) for way in ways]
     text = _("I found no source or recent article about “{short}”. What do you mean?")
     return replace(asker.ask(text.format(short=asker.quoted(clause.target)), choices), unknown=True)
 
@@ -456,6 +458,12 @@ def _is_clear(clause: Clause, lookup: Lookup) -> bool:
     if _is_worded(clause.target) and len(clause.target.split()) <= most:
         return True
     return bool(lookup.meanings(clause.target, clause.about, subject=clause.subject))
+
+
+def _is_bare(clause: Clause, asker: Asker) -> bool:
+    """Return whether a target is neither called a word, nor between quotation marks, nor an abbreviation."""
+    typed = asker.sentence[clause.begin : clause.end]
+    return not clause.about and typed[:1] not in QUOTES and not typed.isupper()
 
 
 def _is_worded(target: str) -> bool:

@@ -10,13 +10,17 @@ from ranking.common.text import fold
 from suggestions.wishes.german import GERMAN_WORDS, german_words, is_german
 from suggestions.wishes.last_days import COUNT_DIGITS, NUMBERS, SHORT_MIN, UNTIL_WORDS, start_at, until_at
 from suggestions.wishes.lexicon import (
+    ABBREVIATIONS,
+    BEFORE_NAMES,
     CAP_AFTER,
     CAP_BEFORE,
     CAP_BEGINS,
     CAP_ENDS,
     CAP_TOTALS,
+    COMPOUNDING,
     DIRECTION_WORDS,
     FILLERS,
+    KIND_WORDS,
     PHRASES,
     phrase_at,
     starts,
@@ -24,7 +28,7 @@ from suggestions.wishes.lexicon import (
 from suggestions.wishes.rule_words import DROPPED, NAME_MARK, rule_found
 
 _TOKEN = re.compile(
-    r"\d{1,3}(?=x\b|/(?:day|tag)\b)|\"[^\"\n]*\"|“[^“”\n]*”|\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]|\n"
+    r"\d{1,3}(?=x\b|/(?:day|tag)\b)|\b(?:[^\W\d_]\.){2,}|\"[^\"\n]*\"|“[^“”\n]*”|\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]|\n"
 )
 QUOTES = '"“”'
 WORD, NAME, DIRECTION, AMOUNT, BETWEEN, UNTIL = "word", "name", "direction", "amount", "between", "until"
@@ -57,7 +61,7 @@ def tokens_read(sentence: str, names: Iterable[str], today: date) -> list[Token]
     """Return the tokens of a wish; no name among `names`, which are the reader's own, is split."""
     named = _named(list(_tokens(sentence)), names, sentence)
     tokens = _translated(_corrected(_ruled(named)))
-    return list(_phrases(_capped(list(_dated(tokens, today)))))
+    return _compounded(list(_phrases(_capped(list(_dated(tokens, today))))))
 
 
 def _tokens(sentence: str) -> Iterator[Token]:
@@ -131,6 +135,18 @@ def _part_translated(tokens: list[Token]) -> list[Token]:
     return found
 
 
+def _compounded(tokens: list[Token]) -> list[Token]:
+    """Return the tokens; "time" of "less time travel" is a part of a name, alone it is none."""
+    found = list(tokens)
+    for n, (before, token, after) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False), start=1):
+        leads = before.kind == DIRECTION or before.text in ("the", "of", "about")
+        is_word = after.kind == WORD and after.text not in FILLERS | KIND_WORDS.keys()
+        is_named = after.kind == NAME or (is_word and after.text[:1].isalpha())
+        if leads and token.kind == WORD and token.text in COMPOUNDING and is_named:
+            found[n] = replace(token, kind=NAME)
+    return found
+
+
 def _capped(tokens: list[Token]) -> list[Token]:
     """Return the tokens, "at most two a day" and the like as one, in whatever order its words are."""
     words = ["" if token.kind in (NAME, UNTIL, RULE) else token.text for token in tokens]
@@ -182,7 +198,7 @@ def _number(word: str) -> bool:
 def _named(tokens: list[Token], names: Iterable[str], sentence: str) -> list[Token]:
     """Return the tokens, with the words of one name joined, the longest name first."""
     known: dict[str, list[tuple[str, ...]]] = {}
-    spelled = set()
+    spelled = set() if sentence.isupper() else set(ABBREVIATIONS)
     for name in names:
         words = tuple(token.text for token in _tokens(name))
         if len(words) == 1 and words[0] in FILLERS:
@@ -197,7 +213,7 @@ def _named(tokens: list[Token], names: Iterable[str], sentence: str) -> list[Tok
         rows = known.get(tokens[at].text, []) if tokens[at].kind == WORD else []
         words = next((w for w in rows if tuple(t.text for t in tokens[at : at + len(w)]) == w), ())
         if not words:
-            is_name = sentence[tokens[at].begin : tokens[at].end] in spelled
+            is_name = sentence[tokens[at].begin : tokens[at].end] in spelled or _is_country(tokens, at)
             found.append(replace(tokens[at], kind=NAME) if is_name else tokens[at])
             at += 1
             continue
@@ -205,6 +221,11 @@ def _named(tokens: list[Token], names: Iterable[str], sentence: str) -> list[Tok
         found.append(Token(NAME, " ".join(words), tokens[at].begin, last.end))
         at += len(words)
     return found
+
+
+def _is_country(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether "us" is the country here: "us politics: less", "no us news"."""
+    return tokens[at].text == "us" and (not at or tokens[at - 1].text in BEFORE_NAMES)
 
 
 def _is_grammar(words: Sequence[str]) -> bool:

@@ -292,3 +292,91 @@ def test_what_is_muted_is_asked_for_again():
 
 def test_german_dates_are_read_in_the_readers_calendar():
     assert read("kein Trump bis Montag").wishes[0].until == date(2026, 11, 30)
+
+
+@pytest.mark.parametrize(
+    ("words", "label"),
+    [
+        ("less US politics", "US politics"),
+        ("less us politics", "us politics"),
+        ("US politics is too much", "US politics"),
+        ("I do not want any more US politics", "US politics"),
+        ("less politics in the US", "politics in the US"),
+        ("no US news", "US"),
+        ("less UK news", "UK"),
+        ("more AI research", "AI research"),
+        ("more IT security", "IT security"),
+        ("less EU law", "EU law"),
+        ("more NBA results", "NBA results"),
+        ("less WHO", "WHO"),
+        ("weniger US-Politik", "US-Politik"),
+        ("mehr US Politik", "US Politik"),
+        ("mehr KI-Forschung", "KI-Forschung"),
+        ("less time travel", "time travel"),
+        ("fewer posts about the post office", "post office"),
+        ("weniger Bin Laden", "Bin Laden"),
+    ],
+)
+def test_no_word_of_a_name_is_dropped(words: str, label: str):
+    reading = read(words)
+    assert [wish.target.label for wish in reading.wishes] == [label] and reading.question is None
+
+
+@pytest.mark.parametrize("words", ["less U.S. politics", "less E.U. law", "less politics from the U.S."])
+def test_a_name_with_full_stops_is_asked_about_whole(words: str):
+    question = read(words).question
+    assert question is not None and question.choices[0].label == f"Less of the word “{words[5:]}”"
+
+
+@pytest.mark.parametrize("words", ["show us less politics", "Give us less politics", "LESS POLITICS FOR US"])
+def test_us_who_ask_are_no_country(words: str):
+    assert [wish.target.key.casefold() for wish in read(words).wishes] == ["politics"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I am tired of murder stories",
+        "I'm sick of murder articles",
+        "I am sick and tired of murder stories",
+        "I have had enough of murder news",
+        "I've had it with murder",
+        "I have had it up to here with murder",
+        "I am fed up with murder posts",
+        "fed up with murder posts",
+        "I am tired of reading about murder",
+        "we are weary of murder",
+    ],
+)
+def test_who_is_tired_of_something_wants_less_of_it(words: str):
+    reading = read(words)
+    assert [(wish.direction, wish.target.key) for wish in reading.wishes] == [("less", "murder")]
+    assert reading.question is None and not reading.notes
+
+
+@pytest.mark.parametrize(
+    ("words", "direction"),
+    [
+        ("Ich habe genug von Mord", "less"),
+        ("ich hab genug von Mord", "less"),
+        ("Ich habe die Nase voll von Mord", "less"),
+        ("Mord hängt mir zum Hals raus", "less"),
+        ("Ich habe Mord satt", "less"),
+        ("Ich kann Mord nicht mehr sehen", "none"),
+        ("ich kann Mord nicht mehr hören", "none"),
+    ],
+)
+def test_wer_genug_hat_will_weniger(words: str, direction: str):
+    reading = read(words)
+    assert [(wish.direction, wish.target.key) for wish in reading.wishes] == [(direction, "Mord")]
+    assert reading.question is None and not reading.notes
+
+
+@pytest.mark.parametrize(
+    "words", ["I am", "we were", "less who", "have had", "am I", "ich bin", "I am not interested in murder"]
+)
+def test_a_word_that_carries_a_sentence_is_no_target(words: str):
+    reading = read(words)
+    labels = [wish.target.key for wish in reading.wishes]
+    labels += [one.label for one in reading.question.choices] if reading.question else []
+    assert all("murder" in label for label in labels)
