@@ -67,6 +67,8 @@ class Texts:
     type without and with a target, for tips. `sentence` is the effect of accepting if no figure shows it;
     `impact` the consequence, `small` that of a small step, `author` that for a target that is an author.
     `nothing_left` is the note on an accept that changed nothing.
+    `for_model` is the kind's line in the agent's prompt, and `argument` what stands there beside its code:
+    the one target there is, or what the value means.
     """
 
     headline: str
@@ -76,6 +78,8 @@ class Texts:
     about: tuple[str, str]
     impact: str
     nothing_left: str
+    for_model: str
+    argument: str = ""
     sentence: str = ""
     small: str = ""
     author: str = ""

@@ -67,5 +67,7 @@ DAILY_LIMIT = DailyLimitKind(
         sentence=gettext_noop("{label}: {value}, the best of them. The others stay in All and its folder."),
         impact=gettext_noop("Fewer articles a day from {label} will be in your digest."),
         nothing_left=gettext_noop("{label} has this limit already, so nothing had to change."),
+        for_model="so many a day of a source; five later ones disliked, none liked",
+        argument="1 to 10",
     ),
 )

@@ -154,6 +154,8 @@ AGE_FASTER = HalfLifeKind(
         sentence=gettext_noop("An article counts half after {value}, so newer ones move up."),
         impact=gettext_noop("Newer articles will rank higher in your digest."),
         nothing_left=gettext_noop("News ages at this speed already, so nothing had to change."),
+        for_model="news ages a step faster",
+        argument="target `freshness`",
     ),
 )
 AGE_SLOWER = HalfLifeKind(
@@ -170,5 +172,7 @@ AGE_SLOWER = HalfLifeKind(
         sentence=gettext_noop("An article counts half after {value} only, so older ones move up."),
         impact=gettext_noop("Older articles will rank higher in your digest."),
         nothing_left=gettext_noop("News ages at this speed already, so nothing had to change."),
+        for_model="a step slower",
+        argument="target `freshness`",
     ),
 )

@@ -190,6 +190,7 @@ MUTE_WORD = MuteWordKind(
         ),
         impact=gettext_noop("You will see no more articles that say “{label}”."),
         nothing_left=gettext_noop("“{label}” is hidden already, so nothing had to change."),
+        for_model="hide one word that five or more disliked items say in title or lead, and no liked one",
     ),
 )
 

@@ -85,5 +85,7 @@ NEVER_MISS = NeverMissedKind(
         ),
         impact=gettext_noop("No article from {label} will be missing from your digests."),
         nothing_left=gettext_noop("Nothing of {label} is missed already, so nothing had to change."),
+        for_model="a place for each item of a rare source; five liked, none disliked",
+        argument='"yes"',
     ),
 )

@@ -57,5 +57,7 @@ SHELF_LIFE = ShelfLifeKind(
         ),
         impact=gettext_noop("Older articles from {label} will leave your digest."),
         nothing_left=gettext_noop("{label} has this shelf life already, so nothing had to change."),
+        for_model="show a source only while fresh; five older items disliked, none liked",
+        argument="hours",
     ),
 )

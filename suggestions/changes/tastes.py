@@ -88,5 +88,7 @@ ORDER_BY_TASTE = TasteKind(
         ),
         impact=gettext_noop("Articles like those you liked will rank higher in your digest."),
         nothing_left=gettext_noop("Your ratings order your page already, so nothing had to change."),
+        for_model="order the page by the reader's thumbs",
+        argument="target `page`",
     ),
 )

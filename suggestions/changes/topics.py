@@ -239,6 +239,10 @@ ADD_TOPIC = NewTopicKind(
         impact=gettext_noop("Articles about {label} will rank higher in your digest."),
         author=gettext_noop("Articles by {label} will rank higher in your digest."),
         nothing_left=gettext_noop("“{label}” is already one of your topics, so nothing had to change."),
+        for_model=(
+            "a word or phrase the reader wants to see more of; `other_names`, if their "
+            "articles use other words for it (Wimbledon for tennis); write these first"
+        ),
     ),
 )
 REMOVE_TOPIC = TopicKind(
@@ -259,6 +263,7 @@ REMOVE_TOPIC = TopicKind(
         impact=gettext_noop("Articles about {label} will no longer be lifted in your digest."),
         author=gettext_noop("Articles by {label} will no longer be lifted in your digest."),
         nothing_left=gettext_noop("“{label}” is no longer one of your topics, so nothing had to change."),
+        for_model="a topic in their config that no longer serves them",
     ),
 )
 

@@ -155,6 +155,7 @@ BOOST_SOURCE = WeightKind(
         impact=gettext_noop("Articles from {label} will rank higher in your digest."),
         small=gettext_noop("Articles from {label} will rank a bit higher in your digest."),
         nothing_left=_SAME,
+        for_model="more weight for a source they like",
     ),
 )
 REDUCE_SOURCE = WeightKind(
@@ -172,6 +173,7 @@ REDUCE_SOURCE = WeightKind(
         impact=gettext_noop("Articles from {label} will rank lower in your digest."),
         small=gettext_noop("Articles from {label} will rank a bit lower in your digest."),
         nothing_left=_SAME,
+        for_model="less weight for a source they dislike",
     ),
 )
 

@@ -22,6 +22,7 @@ from advisor.models import Step
 from advisor.prompts import opening_messages, prompt_load
 from advisor.run_values import ToolContext
 from digest.models import Feedback, Item, Spend
+from suggestions.changes.registry import SUGGESTED
 from suggestions.models import Outcome, Question, Suggestion
 from tests.advisor.hostile.doors import Attempt
 from tests.advisor.hostile.world import (
@@ -300,6 +301,13 @@ def _topic(row: Suggestion) -> Iterator[str]:
         yield "already so"
 
 
+def _text(row: Suggestion) -> Iterator[str]:
+    """Yield what is wrong with the value of a kind that has no law of its own: it is one short line."""
+    text = row.suggested_value
+    if not 0 < len(text) <= 64 or text != " ".join(text.split()) or text == row.current_value:
+        yield f"from {row.current_value} to {text}"
+
+
 @dataclass(frozen=True)
 class Law:
     """What a suggestion of one kind must be: its setting, its value, and the thumbs and sources it cites."""
@@ -307,22 +315,27 @@ class Law:
     field: str
     value: Callable[[Suggestion], Iterator[str]]
     liked: bool
-    of_source: bool = False
+    of_source: bool
 
 
-# By kind, because one setting may have several types of targets.
+# What a value may be, by kind, because one setting may have several types of targets.
+VALUES = {
+    "add_topic": _topic,
+    "remove_topic": _topic,
+    "boost_source": _weight,
+    "reduce_source": _weight,
+    "mute_word": _word,
+    "order_by_taste": _taste,
+    "shelf_life": _number,
+    "daily_limit": _number,
+    "never_miss": _never_missed,
+    "age_faster": _number,
+    "age_slower": _number,
+}
+# Read once, before a test takes a rule out.
 LAWS = {
-    "add_topic": Law("topics", _topic, liked=True),
-    "remove_topic": Law("topics", _topic, liked=False),
-    "boost_source": Law("source_weights", _weight, liked=True, of_source=True),
-    "reduce_source": Law("source_weights", _weight, liked=False, of_source=True),
-    "mute_word": Law("mutes", _word, liked=False),
-    "order_by_taste": Law("taste", _taste, liked=True),
-    "shelf_life": Law("shelf_lives", _number, liked=False, of_source=True),
-    "daily_limit": Law("daily_limits", _number, liked=False, of_source=True),
-    "never_miss": Law("never_missed", _never_missed, liked=True, of_source=True),
-    "age_faster": Law("recency_half_life_hours", _number, liked=False),
-    "age_slower": Law("recency_half_life_hours", _number, liked=True),
+    kind.name: Law(str(kind.field), VALUES.get(kind.name, _text), kind.liked, kind.of_source)
+    for kind in SUGGESTED
 }
 # Hours of a shelf life and of the slowest half-life, and articles a day.
 NUMBERS_MAX = {"shelf_lives": 7 * 24, "recency_half_life_hours": 72, "daily_limits": 10}

@@ -18,7 +18,7 @@ from suggestions.models import Suggestion
 from suggestions.planner.evidence import WeighedChange
 from suggestions.services import lifecycle
 from tests.advisor.hostile.doors import attack
-from tests.advisor.hostile.invariants import LAWS, breaches, shown_as_text
+from tests.advisor.hostile.invariants import VALUES, _text, breaches, shown_as_text
 from tests.advisor.hostile.payloads import (
     ENDS,
     IN_TRACES,
@@ -54,9 +54,14 @@ def any_change_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifecycle, "visibility_refusal", lambda *a: None)
 
 
-def test_the_invariants_know_every_kind_that_may_be_suggested():
-    known = {name: (law.field, law.liked, law.of_source) for name, law in LAWS.items()}
-    assert known == {kind.name: (str(kind.field), kind.liked, kind.of_source) for kind in SUGGESTED}
+@pytest.mark.parametrize("value", ["", "a\nb", "a  b", "x" * 65, "yes"])
+def test_a_kind_without_a_law_of_its_own_has_one_short_line_as_its_value(value):
+    assert not list(_text(Suggestion(current_value="", suggested_value="Ada Hill")))
+    assert list(_text(Suggestion(current_value="yes", suggested_value=value)))
+
+
+def test_each_law_of_a_value_is_that_of_a_kind():
+    assert set(VALUES) <= {kind.name for kind in SUGGESTED}
 
 
 def test_every_tool_is_asked_by_the_attacks_and_by_the_traces():
