@@ -23,7 +23,7 @@ from suggestions import sentences
 from suggestions.proposals import Refusal
 from suggestions.services.wishes import WishAnswer, wish_accept, wish_drafts_again, wishes_draft
 from suggestions.views import moves_shown
-from suggestions.wishes.wish import WISH_CHARS_MAX, WISHES_MAX
+from suggestions.wishes.wish import WISHES_MAX
 
 
 @login_required
@@ -31,31 +31,32 @@ from suggestions.wishes.wish import WISH_CHARS_MAX, WISHES_MAX
 def wishes(request: HttpRequest) -> HttpResponse:
     """Show the changes that the reader's words ask for, or a question back. Changes nothing.
 
-    `?words=` fills their field, and a refusal, also with 429, leaves them in it.
+    `?words=` fills their field and is drafted by the grammar alone, so a link spends nothing. A refusal, also
+    with 429, leaves the words in their field.
     """
-    if request.method == "GET":
-        words = request.GET.get("words", "")[:WISH_CHARS_MAX]
-        return render(request, "suggestions/wishes.html", {"words": words})
     reader, now = reader_of(request), timezone.now()
+    words = (request.POST if request.method == "POST" else request.GET).get("words", "")
+    if request.method == "GET" and not words.strip():
+        return render(request, "suggestions/wishes.html", {"words": ""})
     try:
         limit_count(limit=GENERATE, who=reader.pk, now=now)
         with long_work(reader.pk):
-            return _answered(request, reader, now)
+            return _answered(request, reader, words, now)
     except TooManyRequests as refused:
-        response = _refused(request, refused.message, status=429)
+        response = _refused(request, words, refused.message, status=429)
         response["Retry-After"] = str(refused.retry_after_s)
         return response
 
 
-def _refused(request: HttpRequest, message: str, status: int) -> HttpResponse:
-    page = {"words": request.POST.get("words", ""), "refused": message}
+def _refused(request: HttpRequest, words: str, message: str, status: int) -> HttpResponse:
+    page = {"words": words, "refused": message}
     return render(request, "suggestions/wishes.html", page, status=status)
 
 
-def _answered(request: HttpRequest, reader: Reader, now: datetime) -> HttpResponse:
-    answer = wishes_draft(reader=reader, words=request.POST.get("words", ""), now=now)
+def _answered(request: HttpRequest, reader: Reader, words: str, now: datetime) -> HttpResponse:
+    answer = wishes_draft(reader=reader, words=words, now=now, by_model=request.method == "POST")
     if isinstance(answer, Refusal):
-        return _refused(request, answer.message, status=422)
+        return _refused(request, words, answer.message, status=422)
     if signed := request.POST.getlist("others")[:WISHES_MAX]:
         # Drafts that stood beside the question which this answers.
         earlier = wish_drafts_again(reader=reader, signed=signed, now=now)

@@ -94,7 +94,7 @@ class WishOffer:
     sentence: str
 
 
-def wishes_draft(*, reader: Reader, words: str, now: datetime) -> WishAnswer | Refusal:
+def wishes_draft(*, reader: Reader, words: str, now: datetime, by_model: bool = True) -> WishAnswer | Refusal:
     """Return the changes that `words` ask for, as drafts. A constant number of queries. Changes nothing.
 
     If the grammar understands nothing and a model is configured, the model is asked, outside any transaction,
@@ -111,7 +111,7 @@ def wishes_draft(*, reader: Reader, words: str, now: datetime) -> WishAnswer | R
     searches = searches_draft(reader=reader, words=words, now=now)
     if not searches.rest:
         return WishAnswer(words, notes=searches.notes, searches=searches.drafts)
-    answer = _settings_draft(reader, words, searches.rest, now)
+    answer = _settings_draft(reader, words, searches.rest, now, by_model=by_model)
     notes = (*searches.notes, *answer.notes)
     return replace(answer, notes=notes, searches=searches.drafts)
 
@@ -146,16 +146,16 @@ def _known(reader: Reader) -> tuple[Facts, Names]:
     return facts, Names(titles, topics, config.topics, called=called)
 
 
-def _settings_draft(reader: Reader, words: str, asked: str, now: datetime) -> WishAnswer:
+def _settings_draft(reader: Reader, words: str, asked: str, now: datetime, *, by_model: bool) -> WishAnswer:
     """Return the drafts for the part `asked` of the `words`, which is about settings."""
     facts, names = _known(reader)
     items = items_window(reader_id=reader.pk, now=now).candidates
     names = replace(names, items=items)
     today = day_of(now, reader.zone)
     reading = wishes_read(asked, names, today)
-    if reading.unread:
-        by_model = wishes_by_model(reader_id=reader.pk, words=asked, names=names, today=today, now=now)
-        reading = by_model or reading
+    if reading.unread and by_model:
+        found = wishes_by_model(reader_id=reader.pk, words=asked, names=names, today=today, now=now)
+        reading = found or reading
     notes, changes = list(reading.notes), []
     for wish in reading.wishes:
         change = change_of(wish, facts)

@@ -6,6 +6,7 @@ from django.test import Client
 from digest.models import Reader, Subscription
 from digest.searches.selectors import searches_saved
 from ranking.selectors import config_effective, config_versions
+from suggestions.services import wishes as services
 from tests.support.browser import fresh_item
 
 WISHES, ACCEPT, API = "/ui/wishes", "/ui/wishes/accept", "/api/suggestions/wishes"
@@ -39,6 +40,29 @@ def test_drafts_are_shown_accepted_one_by_one_and_leave_their_words(page: Client
     assert config.keyword_boosts == {"crypto": -0.5} and config.source_weights == {"gazette.example": 1.2}
     assert page.get("/ui/history/settings").content.decode().count(f"You asked: “{WORDS}”") == 2
     assert f"You asked: “{WORDS}”" in page.get("/ui/history/settings/1").content.decode()
+
+
+def test_a_link_with_words_shows_their_change_at_once_and_stores_nothing(page: Client, ada: Reader):
+    shown = page.get(WISHES, {"words": "less crypto"})
+    assert [card["draft"].change.target for card in shown.context["cards"]] == ["crypto"]
+    assert ">less crypto</textarea>" in shown.content.decode() and config_versions(reader_id=ada.pk) == []
+    page.post(ACCEPT, {"draft": shown.context["cards"][0]["draft"].signed})
+    assert config_effective(reader_id=ada.pk).config.keyword_boosts == {"crypto": -0.5}
+
+
+def test_links_count_towards_the_limit_of_a_minute_and_a_bare_form_does_not(page: Client):
+    assert page.get(WISHES, {"words": "a" * 501}).status_code == 422
+    answers = [page.get(WISHES, {"words": "less crypto"}).status_code for _ in range(10)]
+    assert answers == [200] * 9 + [429] and page.get(WISHES).status_code == 200
+
+
+def test_a_link_asks_no_model(page: Client, monkeypatch: pytest.MonkeyPatch):
+    asked: list[str] = []
+    monkeypatch.setattr(services, "wishes_by_model", lambda **given: asked.append(given["words"]))
+    page.get(WISHES, {"words": "colourless green ideas"})
+    assert asked == []
+    page.post(WISHES, {"words": "colourless green ideas"})
+    assert asked == ["colourless green ideas"]
 
 
 def test_a_word_that_nothing_has_yet_holds_back_no_other_change(page: Client):
