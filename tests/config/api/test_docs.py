@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from django.test import Client
 from django.urls import reverse
 
@@ -126,6 +127,37 @@ def test_every_code_is_met_somewhere_and_means_what_the_documents_say():
         assert statuses[code.code] == code.status
         if not isinstance(code.operations, str):
             assert code.operations and {*code.operations} <= {*OPERATIONS}
+
+
+# The rows of the docs whose answer is one object: method, path and fields.
+ROW = re.compile(r"^\| `(\w+) (/api[^?` ]*)[^`]*` \| .*?\| `(\{[^`]*\})`[^|]* \|$", re.MULTILINE)
+ROWS = ROW.findall(DOCS.read_text().replace("\\|", "/"))
+
+
+def fields_told(answer: str) -> set[str]:
+    """Return the names of an object's own fields, as the docs write it."""
+    depth, found = 0, set()
+    for sign in re.finditer(r'[{\[\]}]|"(\w+)"', answer):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(sign[0], 0)
+        found |= {sign[1]} if depth == 1 and sign[1] else set()
+    return found
+
+
+@pytest.mark.parametrize(("method", "path", "answer"), ROWS, ids=[" ".join(row[:2]) for row in ROWS])
+def test_the_documents_name_every_field_of_an_answer(method, path, answer):
+    [row] = [one for one in OPERATIONS.values() if (one.method, without_names(one.path)) == (method, path)]
+    fields = [{field.name for field in one.payload.fields} for one in row.responses if one.payload]
+    own = [{name for name in names if not re.search(r"[.\[]", name)} for names in fields]
+    assert fields_told(answer) in own
+
+
+def without_names(path: str) -> str:
+    """Return a path as the docs write it: `{item_id}` is `{id}` there."""
+    return re.sub(r"\{\w+_id\}", "{id}", path)
+
+
+def test_most_answers_of_the_documents_are_compared():
+    assert len(ROWS) >= 25 and ("GET", "/api/items/{id}") in {row[:2] for row in ROWS}
 
 
 def test_words_are_escaped_before_they_become_code():

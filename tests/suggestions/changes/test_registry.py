@@ -1,8 +1,10 @@
 """Every kind of change is whole: read back as itself, weighed by thumbs, pinned under its own name."""
 
+import re
 from dataclasses import replace
 
 import pytest
+from django.conf import settings
 from django.utils.translation import override
 
 from ranking.common.text import fold
@@ -285,3 +287,12 @@ def test_every_reason_that_is_stored_can_be_shown_in_a_readers_language(kind: Ch
         for is_author in (False, True):
             reason = kind.reason("Harbour", counts, is_author=is_author)
             assert any(one.fullmatch(reason) for one in sentences), reason
+
+
+def test_the_table_of_the_docs_has_every_kind_with_its_setting():
+    table = (settings.BASE_DIR / "docs/suggestions.md").read_text().split("| kind | on the card |")[1]
+    rows = [row.split(" | ") for row in table.split("\n\n")[0].splitlines()[2:]]
+    told = {
+        code: field.strip("`") for codes, _card, field, *_ in rows for code in re.findall(r"`(\w+)`", codes)
+    }
+    assert told == {kind.name: str(kind.field) for kind in SUGGESTED}
