@@ -36,6 +36,7 @@ from digest.items.selectors import item_candidate, sources_reporting
 from digest.items.stories import RelatedItem, items_related
 from digest.models import Impression, Item, Reader, ReasonTag
 from digest.summaries.selectors import ShownSummary, reasons_suggested_for, summaries_for
+from digest.summaries.summarise import lead_of
 from ranking.common.categories import category_keys, label_keys, topics_among
 from ranking.common.text import fold, known_topic, term_named, topic_key
 from ranking.language import stored_text
@@ -242,7 +243,7 @@ def _shown_item(
         item=item,
         href=item.address,
         age=age,
-        lede=lede_cut(summary.text if summary else item.text),
+        lede=lede_cut(_line(item, summary)),
         why=why,
         response=response,
         also=_story_mates(item, mates),
@@ -250,6 +251,16 @@ def _shown_item(
         summary_words=summary_origin(summary.model, summary.repaired, summary.by_model) if summary else "",
         since=since,
     )
+
+
+def _line(item: Item, summary: ShownSummary | None) -> str:
+    """Return the text whose beginning stands beside an item.
+
+    It is a model's summary, else the publisher's own lead, else an extract, else the text.
+    """
+    if summary and summary.by_model:
+        return summary.text
+    return lead_of(item.title, item.text) or (summary.text if summary else item.text)
 
 
 def _chips_alone(entry: ScoredItem) -> Explanation:

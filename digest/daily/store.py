@@ -21,6 +21,7 @@ from ranking.entities import Score
 from ranking.mutes import MuteFilter
 from ranking.selectors import config_hiding, reading_once
 from ranking.source_rules import is_past_shelf
+from ranking.taste.entities import taste_counted, taste_counts
 
 # Rows per INSERT. With ten columns each, this is far below the limit of any database.
 ROWS = 500
@@ -72,8 +73,8 @@ class EarlierDay:
 def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.datetime) -> list[Digest]:
     """Compose and store the digests of about a hundred readers, in the given order.
 
-    1. Under the digests' row locks, rated items keep their rank, score and parts. Items drawn for novelty
-       that day stay, too.
+    1. Under the digests' row locks, rated items keep their rank, score and parts, apart from numbers of
+       ratings. Items drawn for novelty that day stay, too.
     2. The other items are composed around them. Rows are written only if something changed. If the items
        changed, the digest counts as not shown yet. The log of exposures is never changed.
     3. If settings changed, the order without that change is stored beside the new one
@@ -252,18 +253,26 @@ def _is_rated_today(row: Impression, ranked: RankedDay) -> bool:
 def _impressions_make(
     digest: Digest, ranked: RankedDay, composed: Composition, before: Sequence[Impression]
 ) -> list[Impression]:
-    """Return the digest's new impressions by rank, unsaved. Rated items keep score, parts and probability."""
+    """Return the digest's new impressions by rank, unsaved. Rated items keep score, parts and probability.
+
+    Only the numbers of ratings in their reasons are those of the newest rows: one page shows all of them.
+    """
     rated = {row.item_id: row for row in before if _is_rated_today(row, ranked)}
     new = [place.item_id for place in composed.places if place.item_id not in rated]
     scores = dict(zip(new, ranked.scores_of(new), strict=True))
+    known = sorted(rated.values(), key=lambda row: row.rated_at)  # type: ignore[attr-defined]
+    counts = taste_counts([(row.source, row.parts) for row in known])
+    parts = {pk: score.parts.as_dict() for pk, score in scores.items()}
+    counts |= taste_counts([(scores[pk].candidate.source, found) for pk, found in parts.items()])
     rows = []
     for rank, place in enumerate(composed.places, start=1):
         row = Impression(digest=digest, item_id=place.item_id, rank=rank, slot=place.slot)
-        if known := rated.get(place.item_id):
-            row.score, row.parts, row.propensity = known.score, known.parts, known.propensity
+        if known_row := rated.get(place.item_id):
+            row.score, row.propensity = known_row.score, known_row.propensity
+            row.parts = taste_counted(known_row.parts, known_row.source, counts)
         else:
-            score = scores[place.item_id]
-            row.score, row.parts, row.propensity = score.total, score.parts.as_dict(), place.propensity
+            row.score, row.propensity = scores[place.item_id].total, place.propensity
+            row.parts = parts[place.item_id]
         rows.append(row)
     return rows
 

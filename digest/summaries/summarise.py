@@ -35,6 +35,10 @@ ALIKE_MAX = 0.5
 # first two sentences and 0.14 for any two (`python -m tests.lab summaries`).
 CENTRAL, EARLY, TITLED = 0.3, 0.25, 0.45
 SCORE_DIGITS = 9
+# A lead begins after at most so many lines that are none: a byline, a date, a credit, the title again.
+LEAD_SKIPPED_MAX = 4
+# Room for those lines and for the longest line beside an item (`digest.daily.item_words.LEDE_CHARS`).
+LEAD_READ_CHARS = 2_000
 # A full stop is judged by this many characters before it, so reading stays linear in the length.
 ABBREVIATION_CHARS = 12
 
@@ -56,6 +60,8 @@ _BOILERPLATE = re.compile(
     re.IGNORECASE,
 )
 _LINK = re.compile(r"https?://|www\.")
+_GOES_ON = ",;:–-："
+_FINISHED = re.compile(r"[.!?…。！？][\"”’»)\]」』]*$")
 
 OFFLINE = "offline"
 NO_EVIDENCE, GROUNDING_FAIL = "NO_EVIDENCE", "GROUNDING_FAIL"
@@ -121,11 +127,52 @@ def first_sentence(text: str) -> str:
 
 def sentence_usable(sentence: str) -> bool:
     """Return whether a sentence can serve as a summary: right length, no link, no boilerplate."""
-    dense = bool(_DENSE.search(sentence))
-    least = DENSE_CHARS_MIN if dense else SENTENCE_CHARS_MIN
-    if not least <= len(sentence) <= SUMMARY_CHARS_MAX or not (dense or sentence.count(" ") >= 3):
+    if not _is_long_enough(sentence) or len(sentence) > SUMMARY_CHARS_MAX:
         return False
     return not (_BOILERPLATE.search(sentence) or _LINK.search(sentence) or sentence.endswith((":", "：")))
+
+
+def lead_of(title: str, text: str) -> str:
+    """Return how the publisher begins: the first sentence that is none of a feed's extras, and the next ones.
+
+    After a line that does not end a sentence stands "…". "" if the text begins with extras only
+    (`LEAD_SKIPPED_MAX`).
+    """
+    lines = _lines_whole(sentences_of(text[:LEAD_READ_CHARS]))
+    begins = (n for n, line in enumerate(lines[: LEAD_SKIPPED_MAX + 1]) if _is_opening(title, line))
+    if (start := next(begins, None)) is None:
+        return ""
+    shown = [line for line in lines[start:] if _is_long_enough(line) or _FINISHED.search(line)]
+    ended = [line if _FINISHED.search(line) or line[-1] in _GOES_ON else f"{line} …" for line in shown[:-1]]
+    return " ".join((*ended, shown[-1]))
+
+
+def _lines_whole(sentences: Sequence[str]) -> list[str]:
+    """Join lines that a line break has torn: the next begins with a small letter."""
+    lines: list[str] = []
+    for sentence in sentences:
+        if lines and sentence[0].islower() and not _FINISHED.search(lines[-1]):
+            lines[-1] += f" {sentence}"
+        else:
+            lines.append(sentence)
+    return lines
+
+
+def _is_opening(title: str, sentence: str) -> bool:
+    """Return whether a lead may begin with `sentence`."""
+    is_extra = _BOILERPLATE.search(sentence) or _LINK.search(sentence) or _repeats(title, sentence)
+    return not is_extra and bool(_is_long_enough(sentence) or _FINISHED.search(sentence))
+
+
+def _is_long_enough(sentence: str) -> bool:
+    dense = bool(_DENSE.search(sentence))
+    return len(sentence) >= (DENSE_CHARS_MIN if dense else SENTENCE_CHARS_MIN) and (
+        dense or sentence.count(" ") >= 3
+    )
+
+
+def _repeats(title: str, sentence: str) -> bool:
+    return sentence.casefold().strip(" .!?") == title.casefold().strip(" .!?")
 
 
 def extract_of(title: str, text: str, deadline: Deadline | None = None) -> Extract | None:
@@ -136,8 +183,9 @@ def extract_of(title: str, text: str, deadline: Deadline | None = None) -> Extra
     candidates = [s for s in sentences_of(text, deadline)[: 4 * SENTENCES_READ] if sentence_usable(s)]
     _check(deadline)
     # A sentence that only repeats the title is no summary.
-    sentences = [s for s in candidates if s.casefold().strip(" .!?") != title.casefold().strip(" .!?")]
-    sentences = (sentences or candidates)[:SENTENCES_READ]
+    sentences = [s for s in candidates if not _repeats(title, s)] or candidates
+    # A line that ends in the middle of a sentence would run into the next sentence of the extract.
+    sentences = ([s for s in sentences if _FINISHED.search(s)] or sentences)[:SENTENCES_READ]
     if len(sentences) < 2:
         return Extract(tuple(sentences)) if sentences else None
     scores, similarity = _scores(title, sentences)

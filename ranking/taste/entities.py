@@ -1,9 +1,10 @@
 """Values of tastes: levels, examples, reasons. Pure."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 
 class TasteLevel(StrEnum):
@@ -70,3 +71,34 @@ class TasteReason:
     def as_list(self) -> list[str | int | float]:
         """Return it as JSON values."""
         return [self.kind, self.label, self.likes, self.thumbs, round(self.lean, 4)]
+
+    def target(self, source: str) -> tuple[str, str]:
+        """Return what its counts are about, in the score of an item of `source` (a key)."""
+        return self.kind, source if self.kind == SOURCE else self.label
+
+
+Counts = dict[tuple[str, str], tuple[int, int]]
+
+
+def taste_counts(scored: Iterable[tuple[str, Mapping[str, Any]]]) -> Counts:
+    """Return the likes and thumbs of each target in some scores, each given as its source and its parts.
+
+    The last of two scores counts. Examples have no counts.
+    """
+    return {
+        reason.target(source): (reason.likes, reason.thumbs)
+        for source, parts in scored
+        for reason in (TasteReason(*one) for one in parts.get("tastes", ()))
+        if reason.kind != ARTICLE
+    }
+
+
+def taste_counted(parts: Mapping[str, Any], source: str, counts: Counts) -> dict[str, Any]:
+    """Return a score's parts with these `counts` in its reasons; all else is as it was."""
+    if "tastes" not in parts:
+        return dict(parts)
+    found = []
+    for reason in (TasteReason(*one) for one in parts["tastes"]):
+        likes, thumbs = counts.get(reason.target(source), (reason.likes, reason.thumbs))
+        found.append(replace(reason, likes=likes, thumbs=thumbs).as_list())
+    return {**parts, "tastes": found}

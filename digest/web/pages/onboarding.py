@@ -31,6 +31,7 @@ from digest.items.own_names import items_name_sources
 from digest.items.selectors import item_for
 from digest.models import Feedback, Reader
 from digest.requests import reader_of
+from digest.summaries.summarise import lead_of
 from digest.throttling import TEACH, rate_limited
 
 UNDER_WAY, DONE = "teach", "teach_done"
@@ -184,4 +185,5 @@ def _question_page(
         return {**page, "has_sources": bool(subscriptions_of(reader_id=reader.pk))}
     items_name_sources(reader_id=reader.pk, items=[item])
     age = age_of(item, reader=reader, now=now)
-    return {**page, "item": item, "age": age, "lede": lede_cut(item.text), "href": item.address}
+    lede = lede_cut(lead_of(item.title, item.text) or item.text)
+    return {**page, "item": item, "age": age, "lede": lede, "href": item.address}

@@ -205,3 +205,33 @@ def test_a_round_costs_the_same_for_more_readers_who_let_taste_count(
         with django_assert_max_num_queries(22):
             signals_for(reader_ids=list(configs), item_ids=ids, now=now, configs=configs)
     digests_build(now=now)
+
+
+def test_a_page_tells_one_count_for_one_source_however_early_a_row_was_rated(ada, now):
+    loved, other = FeedFactory(), FeedFactory()
+    for feed in (loved, other):
+        SubscriptionFactory(reader=ada, feed=feed)
+        for n in range(9):
+            old = ItemFactory(source=feed.source, feed=feed, title=f"Old {n}", text="")
+            Item.objects.filter(pk=old.pk).update(dated_at=now - timedelta(days=20))
+            useful = feed is loved and n > 1
+            feedback_set(reader=ada, item_id=old.pk, useful=useful, now=now - timedelta(days=2))
+    words = ("Amber", "Birch", "Cedar", "Dune", "Elm", "Fjord")
+    titles = [f"{word} is in the news today" for word in words]
+    found = [ItemFactory(source=loved.source, feed=loved, title=title, text="") for title in titles]
+    level(ada, "on", now)
+
+    def counts(at) -> set[tuple[int, int]]:
+        shown = digest_build(reader=ada, date=now.date(), now=at).impressions.filter(
+            item__source=loved.source
+        )
+        reasons = [one for row in shown for one in row.parts["tastes"]]
+        assert len(shown) == len(found)
+        return {(likes, thumbs) for kind, _label, likes, thumbs, _lean in reasons if kind == "source"}
+
+    assert counts(now) == {(7, 9)}
+    for n, one in enumerate(found):
+        # Each row keeps the score it was rated at; the last has only rated rows beside it.
+        feedback_set(reader=ada, item_id=one.pk, useful=True, now=now + timedelta(minutes=n))
+        expected = min(n + 1, len(found) - 1)
+        assert counts(now + timedelta(minutes=n, seconds=30)) == {(7 + expected, 9 + expected)}

@@ -13,6 +13,7 @@ from digest.summaries.summarise import (
     SUMMARY_CHARS_MAX,
     extract_of,
     first_sentence,
+    lead_of,
     sentences_of,
     summary_offline,
 )
@@ -94,3 +95,56 @@ def test_of_a_very_long_text_the_beginning_is_read_and_no_cut_sentence_is_shown(
     found = sentences_of(sentence * 2_000)
     assert set(found) == {sentence.strip()}
     assert READ_CHARS_MAX - len(sentence) < len(sentence) * len(found) <= READ_CHARS_MAX
+
+
+@pytest.mark.parametrize(
+    ("text", "lead"),
+    [
+        # A live report of the Guardian: its standfirst is lines without a full stop.
+        (
+            "Latest updates from the 8pm kick-off at Wembley\nClockwatch: keep up with all the matches\n"
+            "8.13pm\nHe looks for the Eriksen Corner, but Jones comes in, sliding and blocking.",
+            "Latest updates from the 8pm kick-off at Wembley … Clockwatch: keep up with all the matches … "
+            "He looks for the Eriksen Corner, but Jones comes in, sliding and blocking.",
+        ),
+        # A quotation follows a sentence without its colon.
+        (
+            "It is a project of a photographer that seeks to\nThis project looks at the ferries of old.",
+            "It is a project of a photographer that seeks to … This project looks at the ferries of old.",
+        ),
+        (
+            "Advertisement\nPhoto: A. Hill\nNew ferries. They sail at night.",
+            "New ferries. They sail at night.",
+        ),
+        ("Night ferries\nThey sail at night, from May.", "They sail at night, from May."),
+        # Torn by line breaks.
+        (
+            "Welcome\nto the home of the night ferries. They sail.",
+            "Welcome to the home of the night ferries. They sail.",
+        ),
+        (
+            "The council asks its readers a question:\nWhat about the ferries?",
+            "The council asks its readers a question: What about the ferries?",
+        ),
+        ("submitted by ada to ferries\n[link] [277 comments]", ""),
+        ("", ""),
+    ],
+)
+def test_a_lead_is_how_the_publisher_begins(text: str, lead: str):
+    assert lead_of("Night ferries", text) == lead
+
+
+@given(st.text(max_size=3000), st.text(max_size=60))
+def test_every_lead_is_in_the_text_in_its_order(text: str, title: str):
+    flat, at = whitespace_collapse(text), 0
+    for part in lead_of(title, text).split(" … "):
+        assert (at := flat.find(part.split("  ")[0][:20].rstrip(" …"), at)) >= 0
+
+
+def test_an_extract_has_no_line_that_ends_in_the_middle_of_a_sentence():
+    found = extract_of(
+        "Origins of the night ferries",
+        "The origins of the night ferries is a project that seeks to\nThis project looks at ferries of old. "
+        "By looking at the origins of ferries, it challenges what the harbour says of its nights.",
+    )
+    assert found and "seeks to" not in found.text
