@@ -1,4 +1,5 @@
 // Marking items as read and unread without a reload: one by key or button, many by scrolling past them.
+import { done } from "./done.js";
 import { announce, ask, figure, said } from "./http.js";
 
 const token = document.querySelector('meta[name="csrf-token"]').content;
@@ -8,7 +9,7 @@ const SCROLL_MS = 1000;
 export async function toggle(article) {
   const read = !article.classList.contains("read");
   show(article, read);
-  announce(said(read ? "read_now" : "unread_now"));
+  done(article.dataset.item, said(read ? "read_now" : "unread_now"), { undo: () => toggle(article) });
   try {
     const answer = await send(`/api/items/${article.dataset.item}/read`, read ? "POST" : "DELETE");
     if (!answer.ok) throw new Error(String(answer.status));

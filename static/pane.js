@@ -1,4 +1,5 @@
 // Where there is room, an article opens beside its list; on a narrow screen its link is followed.
+import { forget } from "./done.js";
 import { announce, ask, said } from "./http.js";
 import { show } from "./marks.js";
 import { sayNotStored, storedArticle } from "./offline.js";
@@ -113,6 +114,7 @@ function fill(link, piece) {
 function put(link, piece) {
   current()?.removeAttribute("aria-current");
   link.setAttribute("aria-current", "true");
+  forget();
   pane.replaceChildren(piece);
   if (pane.hidden) history.pushState({ pane: true }, "");
   pane.hidden = false;

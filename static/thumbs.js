@@ -1,4 +1,5 @@
 // Thumbs, reasons and saving without a reload: the server sends back the changed piece of the page.
+import { done } from "./done.js";
 import { announce, ask, said } from "./http.js";
 import { show } from "./marks.js";
 
@@ -6,7 +7,8 @@ import { show } from "./marks.js";
 const waiting = new WeakMap();
 // The second half of a double click is no second thought.
 const DOUBLE_MS = 500;
-let pressed = { what: "", at: -DOUBLE_MS };
+const NOTHING = { what: "", at: -DOUBLE_MS };
+let pressed = NOTHING;
 
 document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-thumb]");
@@ -127,9 +129,16 @@ function replace(box, html, button) {
   // Whoever pressed a key stays where they were; whoever pressed the button stays on it.
   if (focused) (same ?? fresh.querySelector("button")).focus({ preventScroll: true });
   const notice = fresh.querySelector("[data-notice]")?.textContent;
-  const noted = notice ?? said(same?.getAttribute("aria-pressed") === "true" ? "noted" : "taken_back", { label });
-  announce([noted, fresh.querySelector("[data-ended]")?.textContent].filter(Boolean).join(". "));
+  const on = same?.getAttribute("aria-pressed") === "true";
+  const whole = (first) => [first, fresh.querySelector("[data-ended]")?.textContent].filter(Boolean).join(". ");
+  const { item } = fresh.closest("[data-item]").dataset;
+  const noted = whole(notice ?? said(on ? "noted" : "taken_back", { label }));
+  const undo = () => {
+    pressed = NOTHING;
+    find(document.querySelector(`[data-item="${item}"] [data-response]`), marks(same)).click();
+  };
   elsewhere(fresh);
+  done(item, noted, !notice && on ? { short: whole(same.title || same.textContent), undo } : {});
   if (["d", "undo"].includes(button.dataset.key)) looks(fresh);
   const taps = waiting.get(box) ?? [];
   // A tap on what the answer took away has nothing left to change.

@@ -218,6 +218,31 @@ def test_a_thumb_down_that_ends_more_like_this_says_so_in_its_folded_row(page: P
     assert not Feedback.objects.exists()
 
 
+@pytest.mark.parametrize("density", ["comfortable", "compact"])
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("address", ["/", "/ui/all"])
+def test_a_row_shows_its_source_its_time_and_that_it_is_saved_however_it_was_rated(
+    page: Page, ada: Reader, address: str, size: dict[str, int], density: str
+):
+    item = fresh_item(ada, title="A lamp")
+    Reader.objects.update(list_density=density)
+    item_save(reader=ada, item_id=item.pk, saved=True, now=timezone.now())
+    page.set_viewport_size(size)
+    page.goto(address)
+    meta, row = page.locator(".item .meta"), page.locator("article[data-item]")
+    mark = row.locator(".was-saved" if size is PHONE else "[data-key=s]")
+    for key in ("u", "d"):
+        row.locator("h2 a").focus()
+        page.keyboard.press(key)
+        expect(row.locator(f"[data-key={key}]")).to_have_attribute("aria-pressed", "true")
+        row.locator("h2 a").evaluate("link => link.blur()")
+        for _ in range(2):
+            expect(meta.locator("a:not([data-original])")).to_be_visible()
+            expect(meta.locator("time").first).to_be_visible()
+            expect(mark).to_be_in_viewport(ratio=1)
+            page.goto(address)
+
+
 def test_what_is_behind_the_dots_has_words(page: Page, ada: Reader):
     fresh_item(ada, title="A lamp")
     page.set_viewport_size(PHONE)

@@ -92,6 +92,7 @@ def _script_words(language: str) -> SafeString:
         "stored_here": _("You are offline. This was stored on this device."),
         "swipe_hint": _("Swipe a row to the right to mark it as read, to the left to save it."),
         "taken_back": _("{label}: undone"),
+        "undo": _("Undo"),
         "unread": _("{unread} unread"),
         "unread_now": _("Unread again"),
         "unread_of": _("{unread} of {size} unread"),

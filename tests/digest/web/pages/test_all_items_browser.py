@@ -180,7 +180,8 @@ def test_a_thumb_down_marks_an_item_read_until_its_undo_and_folds_it_on_the_next
     expect(item.locator(".meta")).to_be_visible()
     assert read(ada) == {"Lamp 0"}
     page.goto(path)
-    expect(item.locator(".meta")).to_be_hidden()
+    expect(item.locator(".why-short, .why").first).to_be_hidden()
+    expect(item.locator(".meta")).to_be_visible()
     item.get_by_role("button", name="Undo").click()
     expect(item.locator(".meta").first).to_be_visible()
     expect(item).not_to_have_class(re.compile(r"\bread\b"))

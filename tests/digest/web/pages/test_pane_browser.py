@@ -76,6 +76,38 @@ def test_a_thumb_beside_the_list_shows_in_the_list_too(lamps: Page):
     assert Feedback.objects.get().item.title == "Lamp 2"
 
 
+@pytest.mark.parametrize("density", ["comfortable", "compact"])
+def test_keys_beside_an_open_article_show_what_they_did_there_and_in_the_row(
+    lamps: Page, ada: Reader, density: str
+):
+    Reader.objects.update(list_density=density)
+    lamps.goto("/ui/all")
+    row, line = lamps.locator("article.item", has_text="Lamp 1"), lamps.locator("[data-done]")
+    lamps.get_by_role("link", name="Lamp 1", exact=True).click()
+    expect(lamps.locator("[data-pane] .article")).to_be_visible()
+    height = row.bounding_box()["height"]
+    for key, pressed, words in (("+", "u", "Useful"), ("s", "s", "Saved"), ("-", "d", "Not useful")):
+        lamps.keyboard.press(key)
+        expect(line).to_have_text(f"{words}Undo")
+        expect(line).to_be_in_viewport(ratio=1)
+        expect(row.locator(f"[data-key={pressed}]")).to_be_in_viewport(ratio=1)
+        expect(row.locator(".meta")).to_be_visible()
+        assert row.bounding_box()["height"] == height
+    lamps.keyboard.press("1")
+    expect(line).not_to_have_text("Not usefulUndo")
+    lamps.keyboard.press("s")
+    expect(line).to_have_text("Saved: undone")
+    expect(row.locator("[data-key=s]")).to_be_hidden()
+    lamps.keyboard.press("m")
+    expect(line).to_have_text("Unread againUndo")
+    lamps.keyboard.press("-")
+    expect(line).to_contain_text("undone")
+    lamps.keyboard.press("+")
+    line.get_by_role("button").click()
+    expect(line).to_have_text("Useful: undone")
+    assert not Feedback.objects.exists()
+
+
 def test_on_a_narrower_screen_the_link_is_followed(lamps: Page):
     lamps.set_viewport_size(NARROW)
     lamps.goto("/")

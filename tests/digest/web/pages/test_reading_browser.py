@@ -69,7 +69,7 @@ def test_a_day_by_mouse(day_tab: Page, ada: Reader):
     first.get_by_role("button", name="Real depth").click()
     expect(first.get_by_role("button", name="Real depth")).to_have_attribute("aria-pressed", "true")
     first.get_by_role("button", name="Save for later").click()
-    expect(first.get_by_role("button", name="Save for later")).to_have_attribute("aria-pressed", "true")
+    expect(first.get_by_role("button", name="Saved")).to_have_attribute("aria-pressed", "true")
     day_tab.get_by_role("link", name="Saved", exact=True).click()
     expect(day_tab.locator(".item h2")).to_have_text(["Lamp 0"])
     day_tab.get_by_role("link", name="Search", exact=True).click()
@@ -95,7 +95,7 @@ def test_a_day_by_keys_alone(day_tab: Page, ada: Reader):
     keys.press("2")
     expect(box.locator(".tags button").nth(1)).to_have_attribute("aria-pressed", "true")
     keys.press("s")
-    expect(box.get_by_role("button", name="Save for later")).to_have_attribute("aria-pressed", "true")
+    expect(box.get_by_role("button", name="Saved")).to_have_attribute("aria-pressed", "true")
     keys.press("d")
     expect(box.get_by_role("button", name="Not useful")).to_have_attribute("aria-pressed", "true")
     assert focused(day_tab) == "Lamp 1"
