@@ -12,7 +12,7 @@ from ranking.language import date_words, figure, gettext_noop, pgettext, times
 from ranking.language import gettext as _
 from ranking.mutes import KIND_WORDS, mutes_read
 from ranking.other_names import names_read
-from ranking.setting_scale import BOOSTS, level_words
+from ranking.setting_scale import BOOSTS, LIKENESS, level_words
 from ranking.source_rules import hours_words, limit_words
 from ranking.taste.entities import TasteLevel
 
@@ -66,10 +66,11 @@ MUTED = {
     "category": gettext_noop("the category “{value}”"),
 }
 BY_DAY, BY_HOUR = gettext_noop("by whole days"), gettext_noop("by the hour")
+LIKENESS_FIELD = "ai_score_alpha"
 SETTINGS = {
     "recency_half_life_hours": gettext_noop("Hours until an article counts half"),
     "recency_by_day": gettext_noop("How articles age"),
-    "ai_score_alpha": gettext_noop("Similarity share"),
+    LIKENESS_FIELD: gettext_noop("Likeness to what you found useful"),
 }
 
 
@@ -202,7 +203,7 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
             return _mute_words(target, after, titles or {})
         case _:
             label = _(SETTINGS[field]) if field in SETTINGS else field
-            return f"{label}: {_setting(before)} → {_setting(after)}"
+            return f"{label}: {_setting(field, before)} → {_setting(field, after)}"
 
 
 def _boost_words(word: str, before: float | None, after: float | None) -> str:
@@ -269,7 +270,7 @@ def body_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
         (_("Topics"), ", ".join(_topic_words(topic, body) for topic in body["topics"]) or _("none")),
         (_("Keywords"), boosts or _("none")),
         (pgettext("settings", "Muted"), mutes or _("nothing")),
-        *((_(label), _setting(body.get(name, False))) for name, label in SETTINGS.items()),
+        *((_(label), _setting(name, body.get(name, False))) for name, label in SETTINGS.items()),
         (_("Your taste"), taste_words(body.get("taste", TasteLevel.OFF))),
         *_rules_words(body),
     ]
@@ -290,10 +291,12 @@ def _rules_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(label, words) for label, words in rows if words]
 
 
-def _setting(value: float | bool) -> str:
+def _setting(name: str, value: float | bool) -> str:
     """Return a setting of one value in words; the only one that is yes or no is how articles age."""
     if isinstance(value, bool):
         return _(BY_DAY if value else BY_HOUR)
+    if name == LIKENESS_FIELD and (level := next((one for at, one in LIKENESS.values() if at == value), "")):
+        return _(level)
     return figure(value, "g")
 
 

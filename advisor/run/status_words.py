@@ -112,7 +112,9 @@ def last_run_message(status: str, created: int, reason: str) -> str:
     own count, without copies that came back when an answer was undone."""
     if created:
         words = ngettext(
-            "It made one suggestion, which waits no more.", "It made {n}; none of them waits now.", created
+            "It made one suggestion. What became of it stands among your decisions.",
+            "It made {n}. What became of them stands among your decisions.",
+            created,
         )
         return words.format(n=created)
     return status_message(status, 0, reason)

@@ -166,7 +166,11 @@ def move_undo(request: HttpRequest) -> HttpResponse:
 
 def removal_read(request: HttpRequest, now: datetime) -> dict[str, Any] | None:
     """Return the reader's last removal, `name`, `count` and `feeds`; `None` if it was not today."""
-    return _undo_read(request, REMOVAL, now)
+    removal = _undo_read(request, REMOVAL, now)
+    if removal and (count := removal.get("count", 1)) > 1:
+        # A number of feeds is told in the language of this page, whichever they were removed in.
+        return {**removal, "name": _feeds(count)}
+    return removal
 
 
 def move_words(request: HttpRequest, now: datetime) -> str:

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ranking.config_body import effective_body
 from ranking.config_words import (
+    body_words,
     boost_lines,
     cause_words,
     change_words,
@@ -12,6 +14,7 @@ from ranking.config_words import (
     weight_parts_words,
     weight_words,
 )
+from ranking.entities import Config, EffectiveConfig
 from ranking.language import times
 
 
@@ -92,3 +95,11 @@ def test_a_learned_step_says_why():
 
 def test_boosts_are_one_a_line():
     assert boost_lines({"rust": 0.5, "gossip": -1.0}) == "rust: more\ngossip: −1"
+
+
+@pytest.mark.parametrize(
+    ("share", "words"), [(0.1, "usual: between near equals"), (0.5, "more: like my favourites"), (0.3, "0.3")]
+)
+def test_likeness_is_told_in_the_words_of_settings(share: float, words: str):
+    settings = effective_body(EffectiveConfig(Config(ai_score_alpha=share)))
+    assert dict(body_words(settings))["Likeness to what you found useful"] == words

@@ -76,7 +76,7 @@ class AccountForm(TimeZoneForm):
     learn_from_reading = forms.BooleanField(
         label=gettext_lazy("Learn from what I open"),
         required=False,
-        help_text=gettext_lazy("Off: it is forgotten."),
+        help_text=gettext_lazy("If you switch this off, what was learned from it is forgotten."),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

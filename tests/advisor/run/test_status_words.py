@@ -99,8 +99,12 @@ def test_the_script_knows_the_same_words_as_the_page():
 
 
 def test_a_run_whose_suggestions_are_all_answered_says_so():
-    assert last_run_message("completed", 1, "") == "It made one suggestion, which waits no more."
-    assert last_run_message("agent_timeout", 3, "") == "It made 3; none of them waits now."
+    assert last_run_message("completed", 1, "") == (
+        "It made one suggestion. What became of it stands among your decisions."
+    )
+    assert last_run_message("agent_timeout", 3, "") == (
+        "It made 3. What became of them stands among your decisions."
+    )
     assert last_run_message("agent_timeout", 0, "") == STATUSES["agent_timeout"]
 
 

@@ -122,6 +122,12 @@ def test_what_was_moved_and_removed_is_undone_in_another_browser(page: Client, a
     assert page.get(PAGE).context["undo"] is None
 
 
+def test_what_was_removed_is_told_in_the_language_of_the_page(page: Client, feeds: list[int]):
+    page.post(CHANGE, {"do": "remove", "feed": feeds})
+    assert "Removed 4 feeds." in page.get(PAGE).content.decode()
+    assert "4 Feeds entfernt." in page.get(PAGE, headers={"Accept-Language": "de"}).content.decode()
+
+
 def test_a_row_weighs_its_source_with_one_button(page: Client, ada: Reader, feeds: list[int]):
     assert page.post(CHANGE, {"less": feeds[0], "feed": feeds}).url == PAGE
     assert config_effective(reader_id=ada.pk).weights() == {"s0.example": 0.5}

@@ -229,9 +229,11 @@ def test_the_end_of_the_interview_asks_one_thing_the_offer_to_order_the_page_fir
     rated = list(Feedback.objects.values_list("item_id", flat=True))
     body = ended(page, rated)
     assert 'id="order"' in body and EARLY not in body
+    assert "near equals alone" in body and "rises from now on" not in body
     config_edit(reader_id=ada.pk, edit=ConfigEdit(taste="on"), expected_version=0, now=timezone.now())
     body = ended(page, rated)
     assert 'id="order"' not in body and EARLY in body
+    assert "rises from now on" in body and "near equals alone" not in body
 
 
 def test_sources_that_learning_took_are_named_so_no_question_about_them_is_missed(page: Client, ada: Reader):
