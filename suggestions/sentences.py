@@ -14,7 +14,7 @@ from suggestions.changes.change import REASONS, WROTE
 from suggestions.changes.registry import KINDS
 from suggestions.changes.weights import weight_bounds, weight_text
 from suggestions.planner.hypotheses import GAIN_MIN, MEANING, confidence_capped
-from suggestions.proposals import WEEK_DAYS, Preview, WeekEffect
+from suggestions.proposals import Preview, WeekEffect
 from suggestions.reasons import TOO_MUCH, reason_code
 from suggestions.wording import (
     ACCEPT_ALL,
@@ -358,39 +358,28 @@ def still_words(kind: str, label: str, preview: Preview, effect: WeekEffect) -> 
 
 
 def week_words(effect: WeekEffect, *, source: str = "", name: str = "") -> str:
-    """Return how many articles a change would have brought into the first ten of last week's pages together.
+    """Return how many of the last days' articles a change would have brought into a page's first ten.
 
     For a change of one `source` (its key), say how many of them are from there, by its `name`. Gains come
-    first. "" if none would have come or gone.
+    first. "" if none would have come or gone. The days are replayed, so the reader need not have been here.
     """
-    enters, leaves, days = len(effect.enters), len(effect.leaves), effect.days
-    if not (enters or leaves):
-        return ""
+    enters, leaves = len(effect.enters), len(effect.leaves)
     if enters:
         own = sum(item.source == source for item in effect.enters) if source else 0
-        return _enters_words(enters, days) + _own_words(enters, own, name) + "."
+        words = ngettext(
+            "Of the last {days} days’ articles, {n} would have come into the first ten of a page",
+            "Of the last {days} days’ articles, {n} would have come into the first ten of a page",
+            enters,
+        )
+        return words.format(n=enters, days=effect.days) + _own_words(enters, own, name) + "."
+    if not leaves:
+        return ""
     words = ngettext(
-        "On last week’s pages together, {n} article would not have been in the first ten.",
-        "On last week’s pages together, {n} articles would not have been in the first ten.",
+        "Of the last {days} days’ articles, {n} would not have been in the first ten of a page.",
+        "Of the last {days} days’ articles, {n} would not have been in the first ten of a page.",
         leaves,
     )
-    return words.format(n=leaves)
-
-
-def _enters_words(enters: int, days: int) -> str:
-    if days > WEEK_DAYS:
-        words = ngettext(
-            "On the last {days} days’ pages together, {n} article would have come into the first ten",
-            "On the last {days} days’ pages together, {n} articles would have come into the first ten",
-            enters,
-        )
-    else:
-        words = ngettext(
-            "On last week’s pages together, {n} article would have come into the first ten",
-            "On last week’s pages together, {n} articles would have come into the first ten",
-            enters,
-        )
-    return words.format(n=enters, days=days)
+    return words.format(n=leaves, days=effect.days)
 
 
 def _own_words(enters: int, own: int, name: str) -> str:

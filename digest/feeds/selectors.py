@@ -176,9 +176,10 @@ def _subscriptions(reader_id: UUID) -> QuerySet[Subscription]:
     return Subscription.objects.filter(reader_id=reader_id).exclude(feed__state=Feed.State.MOVED)
 
 
-def subscriptions_exist(*, reader_id: UUID) -> bool:
-    """Return whether the reader has a subscription. One query."""
-    return Subscription.objects.filter(reader_id=reader_id).exists()
+def subscriptions_exist(*, reader_id: UUID, since: datetime | None = None) -> bool:
+    """Return whether the reader has a subscription, made after `since` if given. One query."""
+    rows = Subscription.objects.filter(reader_id=reader_id)
+    return (rows.filter(created_at__gt=since) if since else rows).exists()
 
 
 def subscription_of(*, reader_id: UUID, feed_id: int) -> Subscription | None:

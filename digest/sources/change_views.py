@@ -16,7 +16,7 @@ from django.utils.translation import ngettext, ngettext_lazy
 from django.views.decorators.http import require_POST
 
 from digest.errors import DigestError
-from digest.feeds.selectors import subscription_of, subscriptions_of
+from digest.feeds.selectors import subscription_of, subscriptions_exist, subscriptions_of
 from digest.models import Reader
 from digest.requests import reader_of
 from digest.sources.list_page import FIND_CHARS, SHOWN, lines_find, source_lines
@@ -104,7 +104,7 @@ def folder_change(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def source_remove(request: HttpRequest, feed_id: int) -> HttpResponse:
-    """Stop reading a feed; ratings of its items stay, and it can be undone all day."""
+    """Stop reading a feed; ratings of its items stay, and it can be undone all day, until a feed is added."""
     reader = reader_of(request)
     if subscription_of(reader_id=reader.pk, feed_id=feed_id) is None:
         raise Http404(_("You do not read that feed."))
@@ -132,7 +132,7 @@ def source_out(request: HttpRequest, feed_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def source_undo(request: HttpRequest) -> HttpResponse:
-    """Undo the last removal, if it was today: with folders and switches as before."""
+    """Undo the last removal, if it is on offer (`removal_read`): with folders and switches as before."""
     removal = removal_read(request, timezone.now())
     if removal is None:
         messages.error(request, _("That can no longer be undone. Add the feed again by its address."))
@@ -165,12 +165,19 @@ def move_undo(request: HttpRequest) -> HttpResponse:
 
 
 def removal_read(request: HttpRequest, now: datetime) -> dict[str, Any] | None:
-    """Return the reader's last removal, `name`, `count` and `feeds`; `None` if it was not today."""
+    """Return the reader's last removal, `name`, `count` and `feeds`; `None` if it was not today.
+
+    Nor after the reader added a feed, by whatever way: the list is another then. At most one query.
+    """
     removal = _undo_read(request, REMOVAL, now)
-    if removal and (count := removal.get("count", 1)) > 1:
-        # A number of feeds is told in the language of this page, whichever they were removed in.
-        return {**removal, "name": _feeds(count)}
-    return removal
+    if removal is None:
+        return None
+    at = datetime.fromisoformat(removal["at"])
+    if subscriptions_exist(reader_id=reader_of(request).pk, since=at):
+        return None
+    # A number of feeds is told in the language of this page, whichever they were removed in.
+    count = removal.get("count", 1)
+    return {**removal, "name": _feeds(count)} if count > 1 else removal
 
 
 def move_words(request: HttpRequest, now: datetime) -> str:

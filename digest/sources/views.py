@@ -47,6 +47,9 @@ FILES_MAX = 5
 # The key of the last import's result in the session.
 IMPORTED = "imported"
 
+# The field that the first page's form sends beside an address.
+WELCOME = "welcome"
+
 
 class AddressForm(forms.Form):
     """The name or address of a site, or a feed's own address."""
@@ -171,11 +174,22 @@ def sources(request: HttpRequest) -> HttpResponse:
                 return private_page(request, asked, locked=error.message, status=422)
             form.add_error("url", error.message)
             can_add = isinstance(error, SiteUnreachable) and error.may_answer
+            if WELCOME in request.POST and not can_add:
+                return _welcome_again(request, form)
             answer = _page(request, form, can_add=can_add, status=422)
             if isinstance(error, TooManyRequests):
                 answer.status_code, answer["Retry-After"] = error.status, str(error.retry_after_s)
             return answer
+    if WELCOME in request.POST and form.errors:
+        return _welcome_again(request, form)
     return _page(request, form, found=found, status=422 if form.errors else 200)
+
+
+def _welcome_again(request: HttpRequest, form: AddressForm) -> HttpResponse:
+    """Go back to the first page, which has the list of sources to start with, and say what was wrong."""
+    for error in form.errors.get("url", ()):
+        messages.error(request, str(error))
+    return redirect("digest:welcome")
 
 
 def _feeds_named(request: HttpRequest, name: str) -> list[NamedFeed]:

@@ -193,20 +193,20 @@ def test_a_check_says_what_the_answers_were_and_what_follows(found: dict, withdr
         (
             ["a"],
             7,
-            "On last week’s pages together, 1 article would have come into the first ten, from Gazette.",
+            "Of the last 7 days’ articles, 1 would have come into the first ten of a page, from Gazette.",
         ),
         (
             ["a", "a"],
             7,
-            "On last week’s pages together, 2 articles would have come into the first ten, all from Gazette.",
+            "Of the last 7 days’ articles, 2 would have come into the first ten of a page, all from Gazette.",
         ),
         (
             ["a", "b"],
             28,
-            "On the last 28 days’ pages together, 2 articles would have come into the first ten, "
+            "Of the last 28 days’ articles, 2 would have come into the first ten of a page, "
             "1 of them from Gazette.",
         ),
-        (["b"], 7, "On last week’s pages together, 1 article would have come into the first ten."),
+        (["b"], 7, "Of the last 7 days’ articles, 1 would have come into the first ten of a page."),
         ([], 7, ""),
     ],
 )

@@ -189,3 +189,19 @@ def test_the_page_costs_the_same_for_three_and_three_hundred(
     Feed.objects.filter(source_id="s1.example").update(failures=1)
     with django_assert_num_queries(6):
         page.get(PAGE, {"find": "s", "show": ""})
+
+
+def test_the_undo_of_a_removal_ends_when_a_feed_is_added_by_any_way(
+    page: Client, ada: Reader, feeds: list[int]
+):
+    page.post(CHANGE, {"do": "remove", "feed": feeds})
+    page.get("/ui/all")
+    assert page.get(PAGE).context["undo"]["count"] == 4
+    added = subscribe(ada, "new.example")
+    Subscription.objects.filter(pk=added.pk).update(created_at=timezone.now())
+    assert page.get(PAGE).context["undo"] is None
+    shown = page.post(f"{PAGE}/undo", follow=True)
+    assert "can no longer be undone" in messages_in(shown.content.decode())
+    assert Subscription.objects.filter(reader=ada).count() == 1
+    page.post(CHANGE, {"do": "remove", "feed": [added.feed_id]})
+    assert page.get(PAGE).context["undo"]["count"] == 1

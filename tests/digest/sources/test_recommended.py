@@ -156,3 +156,12 @@ def test_what_is_on_offer_is_sound():
         assert isinstance(feed, StarterFeed) and urlsplit(feed.url).scheme == "https"
         # Stored as it stands: a second way to the same feed would be a second feed.
         assert canonical_url(feed.url) == feed.url, feed.url
+
+
+def test_a_wrong_name_on_the_first_page_is_answered_there(page: Client):
+    form = page.get("/ui/welcome").content.decode()
+    assert '<input type="hidden" name="welcome"' in form
+    for typed, words in (("nobody knows this", "No source known here has that name"), ("", "required")):
+        answer = page.post("/ui/sources", {"url": typed, "welcome": "1"}, follow=True)
+        assert answer.request["PATH_INFO"] == "/ui/welcome" and words in answer.content.decode()
+        assert page.post("/ui/sources", {"url": typed}).status_code == 422
