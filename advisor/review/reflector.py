@@ -196,7 +196,10 @@ def _tendency(deviation: float) -> str:
 
 
 class Answer(BaseModel):
-    """A model's verdict on one round."""
+    """What a model answers in one round: whether the change helps, and whether the reader would accept it.
+
+    `confidence` is the model's own, from 0 to 1.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 

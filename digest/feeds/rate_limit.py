@@ -233,8 +233,9 @@ class HostLock:
         self._limiter, self._host = limiter, host
 
     def move_to(self, host: str, *, until: float) -> None:
-        """Give the present host back and take `host`, waiting until the monotonic time `until`, at most 10 s.
+        """Release the host that is taken now and take `host`.
 
+        It waits until the monotonic time `until`, at most 10 s.
         Raises `FeedProblem("host_busy")` if it does not come free.
         """
         if host == self._host:
@@ -250,7 +251,7 @@ class HostLock:
         self._host = host
 
     def release(self, *, hold_s: float = 0.0) -> None:
-        """Give the present host back. `hold_s` is the pause it asked for, in seconds."""
+        """Release the host that is taken now, if any. `hold_s` is the pause that it asked for, in seconds."""
         if self._host:
             self._limiter.leave(self._host, hold_s=hold_s)
         self._host = ""
@@ -259,7 +260,7 @@ class HostLock:
 class LookupLock(HostLock):
     """The host of one lookup, while a reader waits. It stays taken between requests.
 
-    Two requests are `pause_s` seconds apart. The limiter's own pause follows after the host is given back.
+    Two requests are `pause_s` seconds apart. The limiter's own pause follows after the release.
     Nobody else connects to the host meanwhile, so only this lookup uses the shorter pause. After a 429 this
     reader (`who`) does not ask the host again for the time it says, at most 15 minutes. For other readers it
     rests at most a minute, because this reader chose the address and the number of requests. One reader
@@ -272,7 +273,10 @@ class LookupLock(HostLock):
         self._pause_s, self._who, self._since = pause_s, who, 0.0
 
     def release(self, *, hold_s: float = 0.0) -> None:
-        """Give the present host back. `hold_s` is the pause it asked for, in seconds."""
+        """Release the host that is taken now, if any. This reader may have to wait before they take it again.
+
+        `hold_s` is the pause that the host asked for, in seconds.
+        """
         had_s = time.monotonic() - self._since
         rest_s = had_s if self._who and had_s > LOOKUP_LONG_S else 0.0
         if hold_s > LOOKUP_HOLD_MAX_S:

@@ -50,7 +50,11 @@ BATCH = 2_000
 
 
 def memberships(items: Floats, examples: Floats) -> Floats:
-    """Return how far each item belongs to each example, (items, examples), from centred vectors."""
+    """Return how close each item is to each example: k of the plain form, from 0 to 1, (items, examples).
+
+    Both arguments have a centred vector in each row. A k of 0 is a cosine of at most `ALIKE_FROM`, and 1 the
+    same direction.
+    """
     found: Floats = np.maximum(0.0, (items @ examples.T - ALIKE_FROM) / (1 - ALIKE_FROM))
     return found
 

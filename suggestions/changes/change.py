@@ -1,6 +1,8 @@
 """One change of a reader's settings, and the interface of every kind of change. Pure.
 
-A kind is an object: code with a change asks its kind, and never compares names. `registry` lists them.
+A kind is an object, and code with a change asks its kind. `registry` lists them. Only code about certain
+kinds names them: patterns of a profile (`outcomes/profile.py`), sentences of memories, wishes, bounds of a
+weight.
 """
 
 from abc import ABC, abstractmethod

@@ -24,7 +24,7 @@ class TasteKind(PageKind):
     target = PAGE
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
-        """Return the level."""
+        """Return how much taste may change the order: "off", "on" or "strong"."""
         return str(effective.config.taste)
 
     def make(self, body: Body, change: Change) -> None:
@@ -56,11 +56,11 @@ class TasteKind(PageKind):
         return Change(self, PAGE, PAGE_LABEL, str(effective.config.taste), level)
 
     def value_text(self, state: State, label: str) -> str:
-        """Return the level."""
+        """Return the level as suggestions store it."""
         return str(state or TasteLevel.OFF)
 
     def state_word(self, state: State) -> str:
-        """Return the level."""
+        """Return the level for an agent."""
         return str(state or TasteLevel.OFF)
 
     def reason(self, label: str, counts: tuple[int, int, int, int], *, is_author: bool) -> str:
