@@ -32,6 +32,7 @@ from suggestions.changes.registry import (
 )
 from suggestions.changes.topics import ADD_TOPIC, TopicKind
 from suggestions.changes.weights import REDUCE_SOURCE
+from suggestions.models import Suggestion
 from suggestions.planner.hypotheses import evaluate_change
 from suggestions.planner.tastes import spreads_for, tallies_of, tastes_of
 from suggestions.rules import target_pinned
@@ -63,6 +64,7 @@ COUNTED = [kind for kind in SUGGESTED if kind.column]
 def changes_of(kind: ChangeKind) -> list[Change]:
     """Return the kind's changes that the thumbs name, or else a stored one about a source."""
     named = list(kind.candidates(ATTRIBUTES, PRESENT))
+    assert named or kind.name in STORED, f"{kind!r} needs a stored value in `STORED`"
     return named or [change_stored(kind=kind.name, target=SOURCES[0], value=STORED[kind.name])]
 
 
@@ -242,7 +244,16 @@ class OtherLessOfWordKind(LessOfWordKind):
 
 
 def test_what_could_only_be_wished_for_may_be_suggested_as_the_wish_does_it():
-    kinds_check([*SUGGESTED, LessOfWordKind(LESS, liked=False)])  # it raises what is missing
+    kinds_check([LessOfWordKind(LESS, liked=False)])  # it raises what is missing
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"), [(OtherLessOfWordKind(LESS, liked=False), "make"), (LessOfWordKind(LESS), "liked")]
+)
+def test_a_kind_that_takes_over_stored_wishes_and_does_something_else_is_refused(kind, part):
+    said = f"reads the stored wishes of <keyword_boosts less>, with another `{part}`: give it a direction"
+    with pytest.raises(TypeError, match=said):
+        kinds_check([kind])
 
 
 @pytest.mark.parametrize(
@@ -257,11 +268,6 @@ def test_what_could_only_be_wished_for_may_be_suggested_as_the_wish_does_it():
             "has the pattern `never_reduce_sources` of <reduce_source less>",
         ),
         (WithoutRescore(NONE), "needs `rescore`: without one the check after two weeks finds no effect"),
-        (
-            OtherLessOfWordKind(LESS, liked=False),
-            "reads the stored wishes of <keyword_boosts less>, with another `make`: give it a direction",
-        ),
-        (LessOfWordKind(LESS), "reads the stored wishes of <keyword_boosts less>, with another `liked`"),
         (KeyedAsWords(NONE), "gives its targets the keys of <mute_word none>: give it a `key` of its own"),
         (
             MuteWordKind(NONE),
@@ -296,3 +302,9 @@ def test_the_table_of_the_docs_has_every_kind_with_its_setting():
         code: field.strip("`") for codes, _card, field, *_ in rows for code in re.findall(r"`(\w+)`", codes)
     }
     assert told == {kind.name: str(kind.field) for kind in SUGGESTED}
+
+
+@pytest.mark.parametrize("kind", SUGGESTED, ids=repr)
+def test_its_code_and_its_setting_fit_into_their_columns(kind):
+    for name, value in (("suggestion_type", kind.name), ("field", kind.field)):
+        assert len(value) <= Suggestion._meta.get_field(name).max_length, f"{value} is too long"
