@@ -14,6 +14,7 @@ import numpy as np
 from digest.items.meanings import topics_about, vectors_for
 from digest.items.selectors import items_candidates
 from digest.models import Item
+from ranking.common.categories import topic_categories
 from ranking.common.text import topic_key
 from ranking.entities import Candidate
 from ranking.meaning.table import Floats, Vectors, known_words, meaning_vectors, unit_rows
@@ -24,6 +25,8 @@ DAYS, ITEMS_MAX = 30, 2_000
 # If too few items say a search, the most similar ones are shown: at most ten, none below this cosine. Of
 # 1,989 items of 237 real feeds "cooking recipes" has three above it, "football results" two, "asdfgh" none.
 ALIKE_MAX, ALIKE_MIN = 10, 0.45
+# As many as a page of a search has.
+FILED_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +63,23 @@ def topics_take_in(*, reader_id: UUID, topics: Sequence[str], now: datetime) -> 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Items about a query that do not say it, the most similar first. `words` were compared with them."""
+    """Items about a query that do not say it: the `filed` first ones have it as category or author.
+
+    The others are alike, the most similar first, to `words`: the query, or its known words.
+    """
 
     words: str = ""
     items: tuple[Item, ...] = ()
+    filed: int = 0
 
 
 def items_about(*, reader_id: UUID, query: str, found: Sequence[int], now: datetime) -> Alike:
-    """Return up to ten of the reader's items of 30 days that are about a query and do not say it.
+    """Return the reader's items of 30 days that are about a query and do not say it.
 
-    Items in `found` are left out. If too few items say it, likeness to its known words decides: those in the
-    table, or in an item. There are none if no word is known.
+    First, newest first, up to twenty that have it as category or author: the index of the search has only
+    titles and texts. Then up to ten by meaning. Items in `found` are left out. If too few items say it,
+    likeness to its known words decides: those in the table, or in an item. If no word is known, there
+    are none by meaning.
     """
     candidates = items_candidates(reader_id=reader_id, now=now, days=DAYS, limit=ITEMS_MAX)
     if not candidates:
@@ -78,11 +87,19 @@ def items_about(*, reader_id: UUID, query: str, found: Sequence[int], now: datet
     pool = Pool(candidates)
     vectors = vectors_for(pool.ids.tolist())
     words, likeness = _likeness(vectors, pool, query)
+    filed = [pk for pk in _filed_under(pool, query) if pk not in {*found}][:FILED_MAX]
     rows = [row for row in np.argsort(-likeness, kind="stable").tolist() if likeness[row] > 0]
     known = {*found, *pool.ids[pool.matches(query)].tolist()}
     ids = [candidates[row].item_id for row in rows if candidates[row].item_id not in known][:ALIKE_MAX]
-    items = Item.objects.select_related("source").in_bulk(ids)
-    return Alike(words, tuple(items[pk] for pk in ids))
+    items = Item.objects.select_related("source").in_bulk([*filed, *ids])
+    return Alike(query if filed else words, tuple(items[pk] for pk in (*filed, *ids)), len(filed))
+
+
+def _filed_under(pool: Pool, query: str) -> list[int]:
+    """Return the items with a category or an author of this name, newest first."""
+    keys = topic_categories(query)
+    rows = {row for key in keys for author in (False, True) for row in pool.labelled(key, author=author)}
+    return [pool.candidates[row].item_id for row in sorted(rows)]
 
 
 def _likeness(vectors: Vectors, pool: Pool, query: str) -> tuple[str, Floats]:

@@ -280,6 +280,7 @@ def search_page(
         "hits": hits,
         "about": _hits(reader, about.items, found.terms, now),
         "about_words": about.words,
+        "filed": about.filed,
     }
 
 

@@ -98,6 +98,28 @@ def test_a_word_that_only_an_item_knows_has_a_meaning(filled: Reader) -> None:
     assert items_about(reader_id=filled.pk, query="levainy", found=[], now=timezone.now()).words == "levainy"
 
 
+def test_what_is_filed_under_a_word_is_found_below_what_says_it(filled: Reader, client: Client) -> None:
+    client.force_login(filled)
+    filed = fresh_item(filled, hours=2, title="Two late goals at Wembley", categories=["News", "Football"])
+    other = fresh_item(filled, hours=3, title="Pubs of the north", author="By Ada Football and Ben Low")
+    body = client.get("/ui/search?q=football").content.decode()
+    assert "Not in a title or text" in body and "Nothing found" not in body
+    assert body.index("Filed under “football”") < body.index(filed.title) and other.title not in body
+    assert other.title in client.get("/ui/search?q=ada+football").content.decode()
+    said = fresh_item(filled, hours=9, title="Football on grass", categories=["Football"])
+    body = client.get("/ui/search?q=Footballs").content.decode()
+    assert body.index(said.title) < body.index("Filed under") < body.index(filed.title)
+    found = client.get("/api/search?q=football").json()
+    assert found["total"] == 1 and found["about"][0]["title"][0]["text"] == filed.title
+
+
+def test_what_is_filed_is_found_without_one_more_query(filled: Reader, django_assert_num_queries) -> None:
+    for categories in ([], ["Football"]):
+        fresh_item(filled, hours=2, title="Two late goals at Wembley", categories=categories)
+        with django_assert_num_queries(4):
+            items_about(reader_id=filled.pk, query="football", found=[], now=timezone.now())
+
+
 def test_what_is_muted_is_not_found_by_meaning_either(filled: Reader) -> None:
     mute_set(reader_id=filled.pk, mute=Mute("word", "Wimbledon"), now=timezone.now())
     assert items_about(reader_id=filled.pk, query="tennis", found=[], now=timezone.now()).items == ()
