@@ -54,6 +54,8 @@ LIMITED = {ExclusionReason.SAME_STORY, ExclusionReason.DAILY_LIMIT, ExclusionRea
 FURTHER = {*ExclusionReason} - LIMITED | {GoneReason.SEEN}
 # How far back digests are shown: a build for the year 1 would help nobody.
 OLDEST = timedelta(days=730)
+# So long a row that was called not useful keeps its place on Today: its reasons and Undo are still wanted.
+ASIDE_AFTER = timedelta(minutes=15)
 
 
 def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = False) -> dict[str, Any]:
@@ -93,7 +95,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
         "away_since": away_missing_since(reader=reader, shown=shown, now=now) if date == today else None,
         "previous": date - timedelta(days=1) if today - date < OLDEST else None,
         "next": date + timedelta(days=1) if date < today else None,
-        **_read_state(shown, hides=hides),
+        **_read_state(shown, hides=hides, now=now if date == today else None),
         "left_out": sum(n for n in (digest.left_out.values() if digest else ()) if isinstance(n, int)),
         **(_page_end(digest, len(shown)) if digest and date == today else {}),
         "ask_read_gone": date == today and reader.read_gone is None and _count_read(shown),
@@ -109,15 +111,27 @@ def _has_rated(reader: Reader, here: Iterable[RatedItem | None]) -> bool:
     return any(here) or feedback_counts(reader_id=reader.pk).total > 0
 
 
-def _read_state(shown: list[ShownItem], *, hides: bool) -> dict[str, Any]:
-    """Return the items to show (unread ones only, if `hides`), and the number of unread among all."""
+def _read_state(shown: list[ShownItem], *, hides: bool, now: datetime | None) -> dict[str, Any]:
+    """Return the items to show (unread ones only, if `hides`), and the number of unread among all.
+
+    `aside` are those of today, at `now`, that the reader called not useful before: they stand at the end,
+    folded, unless nothing else is there.
+    """
     unread = [entry for entry in shown if entry.response.read_at is None]
+    here = unread if hides else shown
+    aside = [entry for entry in here if now and _is_put_aside(entry.response.rating, now)]
+    aside = aside if len(aside) < len(here) else []
     return {
-        "shown": unread if hides else shown,
+        "shown": [entry for entry in here if entry not in aside],
+        "aside": aside,
         "size": len(shown),
         "hides": hides,
         "unread": len(unread),
     }
+
+
+def _is_put_aside(rating: RatedItem | None, now: datetime) -> bool:
+    return rating is not None and not rating.useful and now - rating.at > ASIDE_AFTER
 
 
 def _count_read(shown: Sequence[ShownItem]) -> int:

@@ -10,7 +10,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from digest.daily.services import digest_refresh
-from digest.models import Digest, Exposure, Feedback, Item, Reader
+from digest.models import Digest, Exposure, Feedback, Impression, Item, Reader
+from digest.web.pages import contexts
 from ranking.selectors import config_versions
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import ago, display_form, fresh_item, subscribe
@@ -184,6 +185,27 @@ def test_two_tabs_that_give_one_reason_agree(page: Client, ada: Reader):
     for typed, left in (("tag", ["depth"]), ("tag", ["depth"]), ("untag", []), ("untag", [])):
         tap(page, item, **{typed: "depth"})
         assert [tag.slug for tag in Feedback.objects.get().tags.all()] == left
+
+
+def test_what_was_called_not_useful_leaves_its_place_after_a_while_with_undo(
+    page: Client, ada: Reader, monkeypatch: pytest.MonkeyPatch
+):
+    first, second, liked = (fresh_item(ada, hours=n, key=f"s{n}.example") for n in (1, 2, 3))
+    page.get(TODAY)
+    tap(page, first, useful="0")
+    tap(page, liked, useful="1")
+    assert "not useful today" not in page.get(TODAY).content.decode()
+    monkeypatch.setattr(contexts, "ASIDE_AFTER", timedelta(0))
+    body = page.get(TODAY).content.decode()
+    rows, aside = body.split("What you called not useful today")
+    assert f'id="item-{first.pk}"' in aside and 'data-key="undo"' in aside
+    assert all(f'id="item-{one.pk}"' in rows for one in (second, liked))
+    assert Impression.objects.get(item=first).rank == 1
+    tap(page, first, useful="clear")
+    assert "not useful today" not in page.get(TODAY).content.decode()
+    for one in (first, second, liked):
+        tap(page, one, useful="0")
+    assert "not useful today" not in page.get(TODAY).content.decode(), "a page is never a line alone"
 
 
 def test_own_words_are_shown_again_and_a_wish_among_them_is_offered(page: Client, ada: Reader):
