@@ -13,6 +13,11 @@ UNREAD_DAYS = 30
 DIGEST_FROZEN = timedelta(hours=1)
 
 
+def counts_unread(*, dated_at: datetime, now: datetime) -> bool:
+    """Return True if an item dated `dated_at` counts as unread, and looks so in lists, until it is read."""
+    return dated_at > now - timedelta(days=UNREAD_DAYS)
+
+
 @dataclass(frozen=True, slots=True)
 class RatedItem:
     """One reader's rating of one item. `title` is as it was rated, `tags` are slugs of the taxonomy.

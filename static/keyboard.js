@@ -104,8 +104,9 @@ function stand(article) {
   return true;
 }
 
-function unread(article) {
-  return !article.classList.contains("read");
+/** Return whether an item counts as unread: an old one does not. */
+function unread({ classList }) {
+  return !classList.contains("read") && !classList.contains("old");
 }
 
 /** Return a test of items: whether one is of another source than the item walked to. */

@@ -47,6 +47,13 @@ WHOLE = """(one) => {
   }
   return true;
 }"""
+# The width and the height of what a pressed button fills: a disc clipped to its content, or all of it.
+DISC = """(one) => {
+  const { width, height } = one.getBoundingClientRect();
+  const { backgroundClip, paddingInline: x, paddingBlock: y } = getComputedStyle(one);
+  const [across, down] = backgroundClip === "content-box" ? [parseFloat(x), parseFloat(y)] : [0, 0];
+  return [width - 2 * across, height - 2 * down];
+}"""
 LINE_OF_FIRST_LETTER = """(link) => {
   const range = document.createRange();
   range.setStart(link.firstChild, 0);
@@ -241,6 +248,48 @@ def test_a_row_shows_its_source_its_time_and_that_it_is_saved_however_it_was_rat
             expect(meta.locator("time").first).to_be_visible()
             expect(mark).to_be_in_viewport(ratio=1)
             page.goto(address)
+
+
+@pytest.mark.parametrize("density", ["comfortable", "compact"])
+@pytest.mark.parametrize("beside", [False, True], ids=["list", "beside an article"])
+def test_walking_with_keys_shows_a_row_beyond_the_current_one(
+    page: Page, ada: Reader, beside: bool, density: str
+):
+    for n in range(30):
+        fresh_item(ada, hours=n + 1, title=f"Lamp {n}")
+    Reader.objects.update(list_density=density)
+    page.set_viewport_size(WIDE)
+    page.goto("/ui/all")
+    rows = page.locator("article[data-item]")
+    page.keyboard.press("j")
+    if beside:
+        page.keyboard.press("o")
+        expect(page.locator("[data-pane] h2.title")).to_be_visible()
+    for key, step in (("j", 1), ("k", -1)):
+        for _ in range(26):
+            page.keyboard.press(key)
+        at = rows.evaluate_all("rows => rows.findIndex(row => row.matches(':focus-within'))")
+        assert at == (26 if step > 0 else 0)
+        if step > 0:
+            expect(rows.nth(at + step)).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_the_ring_of_a_title_in_one_line_is_whole_and_a_pressed_thumb_is_round(
+    page: Page, ada: Reader, size: dict[str, int]
+):
+    fresh_item(ada, title="A lamp " * 30)
+    Reader.objects.update(list_density="compact")
+    page.set_viewport_size(size)
+    page.goto("/ui/all")
+    page.keyboard.press("j")
+    ring = "one => getComputedStyle(one).outlineStyle"
+    assert page.locator(".item h2").evaluate(ring) == "solid", "its box is not cut by itself"
+    assert page.locator(".item h2 a").evaluate(ring) == "none"
+    page.keyboard.press("+")
+    expect(page.locator(".item [data-key=u]")).to_have_attribute("aria-pressed", "true")
+    disc = page.locator(".item [data-key=u]").evaluate(DISC)
+    assert disc[0] == disc[1]
 
 
 def test_what_is_behind_the_dots_has_words(page: Page, ada: Reader):

@@ -1,10 +1,10 @@
 """Saved searches as streams: each has a label of its own."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
-from digest.entities import UNREAD_DAYS
+from digest.entities import counts_unread
 from digest.items.listing import ListKey
 from digest.items.reading import NOT_READ, readings_for
 from digest.items.search import search_ids
@@ -43,11 +43,11 @@ def search_keys(
     ids = search_ids(reader_id=reader.pk, query=search.query, filters=filters, now=now)
     rows = Item.objects.filter(pk__in=ids).values_list("dated_at", "pk", "first_seen_at")
     states = readings_for(reader_id=reader.pk, item_ids=ids)
-    old = now - timedelta(days=UNREAD_DAYS)
     keys = []
     for dated_at, pk, seen_at in rows:
         state, key = states.get(pk, NOT_READ), ListKey(dated_at, pk)
-        is_read, is_starred = bool(state.read_at) or dated_at <= old, state.saved_at is not None
+        is_read = bool(state.read_at) or not counts_unread(dated_at=dated_at, now=now)
+        is_starred = state.saved_at is not None
         is_wrong = (
             (asked.unread and is_read)
             or (asked.read and not is_read)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -15,7 +15,7 @@ from digest.daily.selectors import digest_impressions
 from digest.daily.services import digest_current
 from digest.daily.store import exposures_log
 from digest.days import day_of
-from digest.entities import UNREAD_DAYS
+from digest.entities import counts_unread
 from digest.errors import CursorInvalid
 from digest.feedback.selectors import feedback_by_items
 from digest.feeds.addresses import feed_address
@@ -255,14 +255,17 @@ def _states(reader: Reader, items: Sequence[Item], now: datetime) -> _States:
     ids = [item.pk for item in items]
     feed_ids = {item.feed_id for item in items if item.feed_id}
     readings = readings_of(reader_id=reader.pk, items=items)
-    old = now - timedelta(days=UNREAD_DAYS)
     today = Impression.objects.filter(
         digest__reader=reader, digest__date=day_of(now, reader.zone), item_id__in=ids
     )
     ratings = feedback_by_items(reader_id=reader.pk, items=items)
     return _States(
         # Older items count as read, so that clients show the counts of the pages.
-        read={i.pk for i in items if readings.get(i.pk, NOT_READ).read_at or i.dated_at <= old},
+        read={
+            i.pk
+            for i in items
+            if readings.get(i.pk, NOT_READ).read_at or not counts_unread(dated_at=i.dated_at, now=now)
+        },
         starred={pk for pk, state in readings.items() if state.saved_at},
         today=set(today.order_by().values_list("item_id", flat=True)),
         useful={pk: rating.useful for pk, rating in ratings.items()},

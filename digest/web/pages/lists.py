@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from digest.daily.best import best_ids, best_key, best_page
 from digest.daily.first_fetch_notice import notice_list
 from digest.daily.presentation import ScoredItem, ShownItem, items_score, items_shown
-from digest.entities import UNREAD_DAYS
+from digest.entities import UNREAD_DAYS, counts_unread
 from digest.items.listing import (
     CATEGORY_ITEMS_MAX,
     ListFilter,
@@ -44,7 +44,7 @@ NAME_CHARS = 200
 # The buttons' fields in a list's form. No filter may have one of these names: the form sends both.
 ACTIONS = ("read_item", "unread_item", "above", "all", "older")
 # "Mark as read what is older than": days.
-OLDER_DAYS = (1, 3, 7)
+OLDER_DAYS = (1, 3, 7, 14)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def list_page(reader: Reader, asked: ListRequest, now: datetime) -> dict[str, An
             ListRow(
                 entry,
                 key,
-                counts=entry.item.dated_at > now - timedelta(days=UNREAD_DAYS),
+                counts=counts_unread(dated_at=entry.item.dated_at, now=now),
                 feed=named.get(entry.item.feed_id),
             )
             for entry, key in zip(shown, page.keys, strict=True)

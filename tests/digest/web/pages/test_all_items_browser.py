@@ -223,6 +223,16 @@ def test_the_counts_of_a_list_and_of_those_beside_it_move_with_what_is_read(page
     page.get_by_role("button", name="Read: Lamp 2", exact=True).click()
     expect(page.locator(".progress-of-day")).to_contain_text("1,001 unread")
     page.goto("/ui/all?source=kettles.example")
+    rows = page.locator("article.item")
+    page.get_by_role("button", name="Read: A kettle", exact=True).click()
+    expect(page.locator(".progress-of-day")).to_contain_text("1 unread")
+    dotted = "row => getComputedStyle(row.querySelector('h2'), '::before').content !== 'none'"
+    assert [row.evaluate(dotted) for row in rows.all()] == [True, False]
+    page.keyboard.press("n")
+    assert not rows.nth(1).evaluate("row => row.contains(document.activeElement)")
+    page.keyboard.press("j")
+    assert rows.nth(1).evaluate("row => row.contains(document.activeElement)")
+    page.get_by_role("button", name="Read: A kettle", exact=True).click()
     page.get_by_role("button", name=f"Read: {old.title}", exact=True).click()
     until_read(page, ada, {"A kettle", old.title})
     expect(page.locator(".progress-of-day")).to_contain_text("0 unread")
