@@ -53,10 +53,11 @@ with without won work world would year years yes yet you your yours aber alle al
 bei beim bis da das dass dem den der des die doch durch ein eine einem einen einer er es für gegen
 hat haben ich ihr im in ist kann kein keine man mehr mit nach neue neuen nicht noch nur oder sein
 sich sie sind so über um und uns unter vom von vor war warum was wegen wenn wer werden wie wieder
-will wird wir zu zum zur zwei
+will wird wir zu zum zur zwei e.g. i.e. a.m. p.m. z.b. d.h. u.a.
 """
 STOP_WORDS = frozenset(_STOP_TEXT.split())
-_TOKEN = re.compile(r"\w+(?:['’.\-+&]\w+)*")
+# "U.S." is one word with its last dot.
+_TOKEN = re.compile(r"(?:[^\W\d_]\.){2,}(?!\w)(?:['’-]\w+)*|\w+(?:['’.\-+&]\w+)*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.entities import RatedItem
+from ranking.common.text import fold, term_matches
 from ranking.entities import Config, EffectiveConfig
 from suggestions.changes.columns import TOPICS, attributes_of
 from suggestions.changes.phrases import categories_frequent, phrases_frequent
@@ -21,6 +23,24 @@ def test_topics_are_phrases_of_several_titles_and_sources():
     found = {c.label for c in phrases_frequent(rated, {"a": "A", "b": "B"})}
     assert "harbour tunnel opens" in found
     assert not found & {"The harbour", "harbour", "opens, 1", "Only here forever"}
+
+
+@pytest.mark.parametrize(
+    ("titles", "found"),
+    [
+        (["U.S. tariffs rise", "A deal with the U.S.", "The U.S. votes"], {"U.S."}),
+        (["The U.K. votes", "From the U.K.", "U.K.: rain"], {"U.K."}),
+        (["U.S.A. wins", "In the U.S.A.", "A U.S.A. parade"], {"U.S.A."}),
+        (["Boats, e.g. sloops", "Trains, e.g. trams", "Birds (e.g. owls)"], set()),
+        (["Node.js is out", "Why Node.js", "A Node.js bug."], {"Node.js"}),
+        (["Visit x.y.com", "Sold: x.y.com", "Of x.y.com"], {"x.y.com"}),
+    ],
+)
+def test_a_dotted_abbreviation_is_one_word(titles: list[str], found: set[str]):
+    rated = [thumb(n, source="ab"[n % 2], title=title) for n, title in enumerate(titles)]
+    assert {one.label for one in phrases_frequent(rated, {})} == found
+    for label in found:
+        assert all(term_matches(label, fold(title)) for title in titles)
 
 
 def test_a_source_is_no_topic():
