@@ -116,7 +116,9 @@ function put(link, piece) {
   link.setAttribute("aria-current", "true");
   forget();
   pane.replaceChildren(piece);
-  if (pane.hidden) history.pushState({ pane: true }, "");
+  const state = { pane: link.closest("[data-item]").dataset.item };
+  if (pane.hidden) history.pushState(state, "");
+  else history.replaceState(state, "");
   pane.hidden = false;
   pane.scrollTop = 0;
   root.dataset.paneOpen = "";
@@ -142,3 +144,6 @@ function hide() {
 function current() {
   return document.querySelector("article[data-item] a[data-open][aria-current]");
 }
+
+// Back from the full page, the reader stands where they were.
+if (history.state?.pane) document.querySelector(`article[data-item="${history.state.pane}"] a[data-open]`)?.focus();

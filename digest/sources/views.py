@@ -84,7 +84,9 @@ class SubscriptionForm(forms.Form):
         label=gettext_lazy("Folder"),
         max_length=FOLDER_MAX_CHARS,
         required=False,
-        help_text=gettext_lazy("“News / Local” is a folder in a folder. Empty for none."),
+        help_text=gettext_lazy(
+            "“News / Local” stands beside “News” in lists, and inside it in an exported file. Empty for none."
+        ),
         widget=forms.TextInput(attrs={"list": "folders", "autocomplete": "off"}),
     )
     in_today = forms.BooleanField(

@@ -65,6 +65,18 @@ def test_walking_on_reads_on_and_back_closes_the_article_and_stays_on_the_list(l
     lamps.wait_for_url("**/ui/sources")
 
 
+def test_back_from_the_full_page_stands_at_its_row(lamps: Page):
+    lamps.goto("/ui/all")
+    lamps.keyboard.press("j")
+    for key, title in (("o", "Lamp 0"), ("j", "Lamp 1")):
+        lamps.keyboard.press(key)
+        expect(lamps.locator("[data-pane] h2.title")).to_have_text(title)
+    lamps.get_by_role("link", name="Full page").click()
+    lamps.wait_for_url("**/ui/item/*")
+    lamps.go_back()
+    expect(lamps.locator("article.item").get_by_role("link", name="Lamp 1", exact=True)).to_be_focused()
+
+
 def test_a_thumb_beside_the_list_shows_in_the_list_too(lamps: Page):
     lamps.goto("/")
     lamps.get_by_role("link", name="Lamp 2", exact=True).click()
