@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from digest.feedback.naming import article_name
 from digest.items.reading import item_save
-from digest.models import Feedback, FeedbackTag, Reader, Reading, Source
+from digest.models import Feedback, FeedbackTag, Item, Reader, Reading, Source
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import ago, fresh_item
 from tests.support.chromium import listening, until
@@ -62,7 +62,7 @@ LINE_OF_FIRST_LETTER = """(link) => {
 }"""
 
 
-def test_a_new_reader_sees_the_thumbs_without_a_pointer_and_nothing_moves_below_it(page: Page, ada: Reader):
+def test_a_reader_sees_the_thumbs_without_a_pointer_and_nothing_moves_below_it(page: Page, ada: Reader):
     for n in range(3):
         fresh_item(ada, hours=n + 1, title=f"Lamp {n}")
     page.set_viewport_size(WIDE)
@@ -73,9 +73,11 @@ def test_a_new_reader_sees_the_thumbs_without_a_pointer_and_nothing_moves_below_
     before = [box(row) for row in rows.all()]
     rows.nth(1).hover()
     assert [box(row) for row in rows.all()] == before
-    page.goto("/ui/all")
-    page.mouse.move(1, 1)
-    assert page.evaluate(SEEN) == [True, False, False], "elsewhere the first row shows where they are"
+    FeedbackFactory(reader=ada, item=Item.objects.get(title="Lamp 1"), useful=True)
+    for address in ("/", "/ui/all"):
+        page.goto(address)
+        page.mouse.move(1, 1)
+        assert page.evaluate(SEEN) == [True] * 3, "after a rating, too"
 
 
 @pytest.mark.parametrize("address", ["/", "/ui/all"])

@@ -4,9 +4,10 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page
 
-from digest.models import Item, Reader
+from digest.models import FeedbackTag, Item, Reader
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import fresh_item
+from tests.support.chromium import until
 from tests.support.factories import FeedbackFactory
 from tests.test_pages_browser import browser, page, tab
 
@@ -74,3 +75,42 @@ def test_reasons_beside_an_open_article_stand_in_the_article(page: Page, ada: Re
     assert not page.locator("article.item .sum").first.is_visible()
     title, table = (page.locator(f".pane {one}").bounding_box() for one in ("h2.title", ".sum"))
     assert table["y"] >= title["y"] + title["height"]
+
+
+@pytest.mark.parametrize("density", ["comfortable", "compact"])
+@pytest.mark.parametrize("useful", [True, False])
+@pytest.mark.parametrize("width", WIDTHS[:3])
+def test_reasons_of_a_rating_are_given_after_a_reload_too(
+    page: Page, ada: Reader, width: int, useful: bool, density: str
+):
+    three_rows(ada)
+    Reader.objects.update(list_density=density)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/")
+    item = Item.objects.get(title="A lamp of the harbour")
+    FeedbackFactory(reader=ada, item=item, useful=useful, at=timezone.now())
+    page.goto("/")
+    row, question = page.locator("article.item").first, page.locator(".tags > summary")
+    assert not question.is_visible()
+    height = row.bounding_box()["height"]
+    if width == 360:
+        row.locator(".unfold").click()
+    else:
+        row.hover()
+        assert abs(row.bounding_box()["height"] - height) <= 1, "no row moves under the pointer"
+        assert not useful or row.locator(".why > summary").bounding_box()["width"] >= 20, "why stays"
+    question.click()
+    row.locator(".tags button").first.click()
+    until(page, FeedbackTag.objects.count, 1)
+    assert row.locator(".tags button").first.is_visible()
+
+
+def test_buttons_stand_in_one_column_beside_pictures_and_without(page: Page, ada: Reader):
+    three_rows(ada)
+    Item.objects.filter(title="A short one").update(image="https://gazette.example/a.png")
+    Reader.objects.update(pictures="tap")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto("/")
+    assert page.locator(".thumb").count() == 1
+    columns = {round(one.bounding_box()["x"]) for one in page.locator(".item [data-key=u]").all()}
+    assert len(columns) == 1

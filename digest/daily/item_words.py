@@ -16,7 +16,7 @@ from ranking.language import date_words, figure, gettext_noop, ngettext, percent
 from ranking.language import gettext as _
 from ranking.meaning.topics import ABOUT_WORTH
 from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
-from ranking.taste.entities import ARTICLE, SOURCE, TasteReason
+from ranking.taste.entities import ARTICLE, AUTHOR, CATEGORY, SOURCE, TasteReason
 
 LEDE_CHARS = 320
 # The longest word that is kept whole by cutting before it, in characters.
@@ -125,7 +125,7 @@ def taste_reasons(parts: Mapping[str, Any], source: str) -> list[str]:
 
     `source` is the name of the item's source in them.
     """
-    return [_taste_reason(one, source) for one in _leans_shown(parts)]
+    return [_taste_reason(one, source) + _against_count(one) for one in _leans_shown(parts)]
 
 
 def _leans_shown(parts: Mapping[str, Any]) -> list[TasteReason]:
@@ -161,13 +161,38 @@ def _taste_reason(reason: TasteReason, source: str) -> str:
     if not reason.thumbs:
         words = _("{label}, which you asked for more of") if label else _("you asked for more from it")
         return words.format(label=label)
-    if label:
-        words = ngettext(
-            "{label}, you liked {likes} of {thumbs}", "{label}, you liked {likes} of {thumbs}", reason.thumbs
-        )
-    else:
-        words = ngettext("{likes} of its {thumbs} liked", "{likes} of its {thumbs} liked", reason.thumbs)
+    words = _counted(reason.kind, reason.thumbs, bool(label))
     return words.format(label=label, likes=reason.likes, thumbs=reason.thumbs)
+
+
+def _counted(kind: str, thumbs: int, has_label: bool) -> str:
+    """Return the words for the likes among the thumbs on a target, which say what was counted."""
+    if not has_label:
+        return ngettext("{likes} of its {thumbs} liked", "{likes} of its {thumbs} liked", thumbs)
+    if kind == SOURCE:
+        return ngettext(
+            "you liked {likes} of {thumbs} from {label}", "you liked {likes} of {thumbs} from {label}", thumbs
+        )
+    if kind == AUTHOR:
+        return ngettext(
+            "you liked {likes} of {thumbs} by {label}", "you liked {likes} of {thumbs} by {label}", thumbs
+        )
+    if kind == CATEGORY:
+        return ngettext(
+            "you liked {likes} of {thumbs} in “{label}”", "you liked {likes} of {thumbs} in “{label}”", thumbs
+        )
+    return ngettext(
+        "you liked {likes} of {thumbs} about “{label}”",
+        "you liked {likes} of {thumbs} about “{label}”",
+        thumbs,
+    )
+
+
+def _against_count(reason: TasteReason) -> str:
+    """Return words for a lean that its count would contradict: it is against the reader's usual rate."""
+    if reason.kind == ARTICLE or not reason.thumbs or (reason.lean > 0) is (2 * reason.likes > reason.thumbs):
+        return ""
+    return _(", more than usual") if reason.lean > 0 else _(", less than usual")
 
 
 def _article_reason(reason: TasteReason) -> str:

@@ -230,7 +230,7 @@ def test_an_old_item_that_came_late_is_not_called_new(ago, words):
 @pytest.mark.parametrize(
     ("likes", "thumbs", "chip", "line"),
     [
-        (16, 17, "16 of its 17 liked", "Gazette, you liked 16 of 17"),
+        (16, 17, "16 of its 17 liked", "you liked 16 of 17 from Gazette"),
         (0, 0, "you asked for more from it", "Gazette, which you asked for more of"),
     ],
 )
@@ -243,6 +243,23 @@ def test_a_chip_leaves_out_the_source_that_stands_beside_it_and_the_sum_names_it
     )
     assert chip in why.chips
     assert why.lines[-1].words == line
+
+
+@pytest.mark.parametrize(
+    ("kind", "likes", "thumbs", "lean", "words"),
+    [
+        ("source", 1, 4, -0.1, "you liked 1 of 4 from Gazette"),
+        ("source", 1, 4, 0.1, "you liked 1 of 4 from Gazette, more than usual"),
+        ("author", 1, 3, 0.1, "you liked 1 of 3 by Ann, more than usual"),
+        ("author", 3, 3, 0.1, "you liked 3 of 3 by Ann"),
+        ("topic", 8, 11, -0.1, "you liked 8 of 11 about “Ann”, less than usual"),
+        ("category", 1, 1, 0.1, "you liked 1 of 1 in “Ann”"),
+    ],
+)
+def test_a_count_says_what_it_counts_and_what_it_is_compared_with(kind, likes, thumbs, lean, words):
+    found, score = parts()
+    tastes = [(kind, "Ann", likes, thumbs, lean)]
+    assert score_explain(found | {"taste": 1.02, "tastes": tastes}, score, "Gazette").lines[-1].words == words
 
 
 @pytest.mark.parametrize(
