@@ -1,12 +1,13 @@
 """Pages of versions show each version's changes, and the changes that going back would make."""
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from digest.days import day_of
 from ranking.config_body import body_default
 from ranking.language import date_words
 from ranking.models import ConfigVersion
@@ -53,10 +54,10 @@ def test_every_version_stands_there_newest_first_with_its_cause_and_changes(ada,
 
 
 def test_versions_stand_by_week_the_latest_first(ada, client):
-    today = timezone.localdate()
+    today = day_of(timezone.now(), ada.zone)
     monday = today - timedelta(days=today.weekday())
     for n, days in enumerate((28, 21, 7, 6, 0)):  # days before this Monday
-        at = datetime.combine(monday - timedelta(days=days), time(0, 30), UTC)
+        at = datetime.combine(monday - timedelta(days=days), time(0, 30), ada.zone)
         edit = ConfigEdit(recency_half_life_hours=10.0 + n)
         config_edit(reader_id=ada.pk, edit=edit, expected_version=n, now=at)
     client.force_login(ada)
