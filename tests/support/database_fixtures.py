@@ -16,7 +16,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from advisor.run import execute
 from config.jobs import lease
 from tests.support.databases import database_installed, file_installed
-from tests.support.selection import commits
+from tests.support.selection import commits, uses_database
 
 # How long a browser may take for the answer it last asked for.
 LAST_ANSWER_S = 20
@@ -56,7 +56,7 @@ def no_renewals(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     On SQLite the renewal would wait 20 s for the lock of that transaction, and the end of the run for the
     renewal: a run that a busy machine makes longer than a heartbeat (5 s) would take 25 s.
     """
-    if not commits(request.node):
+    if uses_database(request.node) and not commits(request.node):
         monkeypatch.setattr(execute, "BEAT_S", NEVER_S)
         monkeypatch.setattr(lease, "HEARTBEAT_S", NEVER_S)
 

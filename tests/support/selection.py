@@ -49,12 +49,17 @@ def runs_with_services(item: pytest.Item) -> bool:
     """
     if item.get_closest_marker("services"):
         return True
-    fixtures = set(getattr(item, "fixturenames", ()))
-    if item.get_closest_marker("alike") or not (item.get_closest_marker("django_db") or fixtures & DATABASE):
+    if item.get_closest_marker("alike") or not uses_database(item):
         return False
     if SERVICES != "own" or commits(item):
         return True
     return _function_name(item) in postgres_tests_of(item.path)
+
+
+def uses_database(item: pytest.Item) -> bool:
+    """Return whether a test may ask the database."""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return bool(item.get_closest_marker("django_db") or fixtures & DATABASE)
 
 
 def commits(item: pytest.Item) -> bool:
