@@ -149,7 +149,7 @@ def test_on_a_phone_without_a_network_a_tap_stays_on_the_list_or_opens_what_is_s
         stored.get_by_role("link", name="An old lamp", exact=True).click()
         expect(stored.locator("[data-offline]")).to_contain_text("this article is not stored on this device")
         expect(stored).to_have_url(re.compile("/ui/all$"))
-        stored.get_by_role("link", name="Lamp 1").click()
+        stored.get_by_role("link", name="Lamp 1", exact=True).click()
         expect(stored).to_have_url(re.compile(r"/#item-\d+$"))
         expect(stored.get_by_text("Words about lamp 1.")).to_be_visible()
     finally:
