@@ -87,7 +87,7 @@ def items_about(*, reader_id: UUID, query: str, found: Sequence[int], now: datet
     pool = Pool(candidates)
     vectors = vectors_for(pool.ids.tolist())
     words, likeness = _likeness(vectors, pool, query)
-    filed = [pk for pk in _filed_under(pool, query) if pk not in {*found}][:FILED_MAX]
+    filed = [pk for pk in _filed_under(pool, query) if pk not in found][:FILED_MAX]
     rows = [row for row in np.argsort(-likeness, kind="stable").tolist() if likeness[row] > 0]
     known = {*found, *pool.ids[pool.matches(query)].tolist()}
     ids = [candidates[row].item_id for row in rows if candidates[row].item_id not in known][:ALIKE_MAX]
