@@ -90,7 +90,7 @@ def refused_cure(text: str, names: SettingNames) -> str:
 
 
 def reach_cure(names: SettingNames) -> str:
-    """Return what to look at if no answer came, or one that is none of the provider's."""
+    """Return what to check if the provider did not answer, or if something else answered at its address."""
     if names.is_own:
         return (
             f"See that its server runs, and that {names.address} is as its documentation says: it mostly "

@@ -151,7 +151,7 @@ def _question(
 
 
 def _fill(text: str, indent: str = "") -> str:
-    """Return text in lines of 80 columns. What has no blank, such as an address, stays whole."""
+    """Wrap text at 80 columns. A word that is longer, such as an address, is not broken."""
     width = 80 - len(indent)
     wrapped = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
     return textwrap.indent(wrapped, indent)
