@@ -35,6 +35,7 @@ from suggestions.services.wished_searches import (
     searches_draft_again,
 )
 from suggestions.wishes.changes import change_of, until_note
+from suggestions.wishes.lookup import Lookup
 from suggestions.wishes.reading import wishes_read
 from suggestions.wishes.wish import WISH_CHARS_MAX, Names, Question
 from suggestions.wishes.written import wish_of_line
@@ -124,8 +125,9 @@ def wish_offer(*, reader: Reader, lines: Sequence[str], now: datetime) -> WishOf
     if not lines:
         return None
     facts, names = _known(reader)
+    lookup = Lookup(names)
     for line in lines:
-        wish = wish_of_line(line, names, day_of(now, reader.zone))
+        wish = wish_of_line(line, lookup, day_of(now, reader.zone))
         change = change_of(wish, facts) if wish else None
         if not isinstance(change, Change):
             continue

@@ -5,7 +5,7 @@ out, and the rest is split at joining words. A clause without a direction takes 
 day at the end counts for all clauses that have none. Time grows only with the length.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -43,6 +43,7 @@ from suggestions.wishes.tokens import (
     START,
     UNTIL,
     WORD,
+    KnownNames,
     Token,
     tokens_read,
 )
@@ -106,8 +107,8 @@ class _Part:
     later: str = ""
 
 
-def clauses_read(sentence: str, names: Iterable[str], today: date) -> list[Clause]:
-    """Return the clauses of `sentence`, in order; `names` are the reader's own of several words."""
+def clauses_read(sentence: str, names: KnownNames, today: date) -> list[Clause]:
+    """Return the clauses of `sentence`, in order; `names` are the reader's own."""
     tokens = tokens_read(sentence, names, today)
     found: list[Clause] = []
     leading: Token | None = None
@@ -129,8 +130,10 @@ def clauses_read(sentence: str, names: Iterable[str], today: date) -> list[Claus
             continue
         caps = [token.value for token in part.tokens if token.kind == CAP]
         rule = _rule(part.tokens)
-        # A count or a rule alone, "at most five a day", is a clause about nothing.
-        clauses = _clauses(part, before) or [_clause(part, (), ())] * bool(caps or rule)
+        clauses = _clauses(part, before)
+        if not clauses and (caps or rule):
+            # A count or a rule alone, "at most five a day", is a clause about nothing.
+            clauses = [_clause(part, (), ())]
         if found and (part.condition or caps or rule) and not any(clause.target for clause in clauses):
             # "Less chess, except from Gazette." "Gazette, at most two a day." "Gazette, but not in Today."
             cap = caps[0] if caps else found[-1].cap
@@ -320,7 +323,9 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
     days = [token for token in part.tokens if token.kind == UNTIL]
     amounts = {token.value for token in part.tokens if token.kind == AMOUNT}
     directed = [token.value for token in part.tokens if token.kind == DIRECTION]
-    bounds = [*directions, *words] or part.tokens
+    # A condition may have taken all tokens: "if at most two a day".
+    own = [*directions, *words] or part.tokens
+    bounds = (min(token.begin for token in own), max(token.end for token in own)) if own else part.bounds
     return Clause(
         direction=_direction(
             [token.value for token in directions],
@@ -329,11 +334,11 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
             again=any(token.text == "again" for token in part.tokens),
         ),
         target=_phrase(target),
-        begin=target[0].begin if target else bounds[0].begin,
-        end=target[-1].end if target else bounds[-1].end,
-        first=min(token.begin for token in bounds),
-        last=max(token.end for token in bounds),
-        span=(min(token.begin for token in bounds), max(token.end for token in bounds)),
+        begin=target[0].begin if target else bounds[0],
+        end=target[-1].end if target else bounds[1],
+        first=bounds[0],
+        last=bounds[1],
+        span=bounds,
         amount=SMALL if SMALL in amounts else BIG if BIG in amounts else USUAL,
         about=about,
         subject=subject,

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
+from copy import copy
+from difflib import SequenceMatcher, get_close_matches
 from functools import cached_property
+from heapq import nlargest
 
 from ranking.common.categories import author_names, category_key, category_keys, label_keys, topic_finder
 from ranking.common.text import (
@@ -16,6 +18,7 @@ from ranking.common.text import (
 )
 from suggestions.wishes.german import GERMAN
 from suggestions.wishes.lexicon import FILLERS
+from suggestions.wishes.tokens import KnownNames, names_known
 from suggestions.wishes.wish import AUTHOR, CATEGORY, SOURCE, TOPIC, WORD, Names, Target
 
 # The most choices of one kind in a question.
@@ -26,6 +29,10 @@ TYPO_CHARS_MIN = 5
 TYPO_SHARE, NEARLY_SHARE = 0.9, 0.85
 # The most words of items that are compared with a misspelled one, and names of a sentence that are compared.
 WORDS_MAX, UNKNOWN_MAX = 30_000, 8
+# Of a thousand sources a few are called by nearly the letters of a word.
+EXACT_MAX = 20
+# In a longer phrase no source is looked for: the spans of words in it grow with the square of their number.
+AMONG_MAX = 24
 ARTICLE = "the "
 # Around the name of a source, in a rule for it.
 NOTHING_MEANT = (
@@ -66,6 +73,27 @@ def _is_inflected(phrase: str, word: str) -> bool:
     return longer.removeprefix(shorter) in ("s", "es", "e", "n", "en", "er")
 
 
+def _names_near(phrase: str, names: Iterable[str]) -> list[tuple[float, str]]:
+    """Return each name's likeness of at least `NEAR_SHARE`, the most alike first.
+
+    Of names with nearly the same letters the order is compared in `EXACT_MAX` alone: that takes the square of
+    their length.
+    """
+    matcher = SequenceMatcher[str]()
+    matcher.set_seq2(phrase)
+    same = []
+    for name in names:
+        matcher.set_seq1(name)
+        if matcher.real_quick_ratio() >= NEAR_SHARE and (letters := matcher.quick_ratio()) >= NEAR_SHARE:
+            same.append((letters, name))
+    found = []
+    for _, name in nlargest(EXACT_MAX, same):
+        matcher.set_seq1(name)
+        if (alike := matcher.ratio()) >= NEAR_SHARE:
+            found.append((alike, name))
+    return sorted(found, reverse=True)
+
+
 class Lookup:
     """The names of one reader, ready to be looked up; each part is made when it is first needed."""
 
@@ -75,6 +103,14 @@ class Lookup:
         # The names that nothing is called, in the order in which they were looked up.
         self._unknown: dict[str, None] = {}
         self._found: dict[str, bool] = {}
+        self._alike: dict[str, list[tuple[float, str]]] = {}
+
+    def of_sentence(self, sentence: str) -> "Lookup":
+        """Return a lookup of the same names for another sentence, so that many read each name once."""
+        _ = self.known, self.titles, self._title_terms, self._topics, self._named
+        other = copy(self)
+        other.sentence, other._unknown = sentence, {}
+        return other
 
     def typed(self, phrase: str) -> str:
         """Return the folded `phrase` as the reader typed it: "KI" for "ki"."""
@@ -120,11 +156,12 @@ class Lookup:
                 found.setdefault(fold(name), []).append(key)
         return found
 
-    def multiword(self) -> list[str]:
-        """Return the names that may have several words: a sentence is not split inside one."""
+    @cached_property
+    def known(self) -> KnownNames:
+        """Return the names inside which a sentence is not split."""
         titles = [*self.names.sources.values(), *self.names.called]
         bare = [title[len(ARTICLE) :] for title in titles if fold(title).startswith(ARTICLE)]
-        return [*titles, *bare, *self.names.topics, *self.authors.values()]
+        return names_known([*titles, *bare, *self.names.topics, *self.authors.values()])
 
     def source(self, key: str) -> Target:
         """Return the source with this key as a target."""
@@ -145,14 +182,21 @@ class Lookup:
         exact = {target.key for target in self.sources_exact(phrase)}
         found = [
             self.source(key)
-            for key, title in self.names.sources.items()
-            if words and key not in exact and words <= set(search_terms(title))
+            for key, terms in self._title_terms.items()
+            if words and key not in exact and words <= terms
         ]
         return sorted(found, key=lambda target: target.label)
+
+    @cached_property
+    def _title_terms(self) -> dict[str, frozenset[str]]:
+        """Return the words of each source's title."""
+        return {key: frozenset(search_terms(title)) for key, title in self.names.sources.items()}
 
     def source_among(self, phrase: str) -> tuple[Target, bool] | None:
         """Return the only source named in `phrase`, and whether the words beside it mean nothing."""
         words = phrase.split()
+        if len(words) > AMONG_MAX:
+            return None
         spans = [(n, m) for n in range(len(words)) for m in range(n + 1, len(words) + 1)]
         for begin, end in sorted(spans, key=lambda span: span[0] - span[1]):
             if found := self.sources_exact(" ".join(words[begin:end])):
@@ -162,9 +206,13 @@ class Lookup:
 
     def topic(self, phrase: str) -> Target | None:
         """Return the interest or boosted keyword that `phrase` is, in the reader's spelling."""
-        wanted = topic_key(phrase)
-        own = next((topic for topic in self.names.topics if topic_key(topic) == wanted), None)
+        own = self._topics.get(topic_key(phrase))
         return None if own is None else Target(TOPIC, own, own)
+
+    @cached_property
+    def _topics(self) -> dict[str, str]:
+        """Return the interests and boosted keywords by their keys, of two with one key the first."""
+        return {topic_key(topic): topic for topic in reversed(self.names.topics)}
 
     def is_found(self, phrase: str) -> bool:
         """Return whether an item of the last days has `phrase` in words or as a label, as in ranking."""
@@ -255,6 +303,12 @@ class Lookup:
         found |= {name.removeprefix(ARTICLE): target for name, target in found.items()}
         return found | {fold(topic): Target(TOPIC, topic, topic) for topic in self.names.topics}
 
+    def _near(self, phrase: str) -> list[tuple[float, str]]:
+        """Return the names that are spelled nearly like `phrase`, each after its likeness, the best first."""
+        if phrase not in self._alike:
+            self._alike[phrase] = _names_near(phrase, self._named)
+        return self._alike[phrase]
+
     @cached_property
     def _words(self) -> dict[str, dict[str, list[str]]]:
         """Return distinct words of the items by their first letter, and by their letters in order.
@@ -279,7 +333,7 @@ class Lookup:
         self._unknown.setdefault(phrase, None)
         if phrase not in [*self._unknown][:UNKNOWN_MAX]:
             return []
-        near = get_close_matches(phrase, self._named, OFFERED_MAX - 1, share)
+        near = [name for alike, name in self._near(phrase) if alike >= share][: OFFERED_MAX - 1]
         found = list(dict.fromkeys(self._named[name] for name in near))
         if not found and len(phrase) >= TYPO_CHARS_MIN:
             # Letters that changed places, as in "gamign": the same ones, and the same first.

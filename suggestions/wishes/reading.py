@@ -103,11 +103,16 @@ def wishes_read(sentence: str, names: Names, today: date) -> Reading:
 
     An answer to the question contains the other open parts, and not the understood ones.
     """
-    lookup = Lookup(names, sentence)
+    return wishes_look_up(Lookup(names, sentence), today)
+
+
+def wishes_look_up(lookup: Lookup, today: date) -> Reading:
+    """Read the sentence of `lookup`, as `wishes_read` does."""
+    sentence = lookup.sentence
     wishes: dict[tuple[str, str, str], Wish] = {}
     notes: list[str] = []
     asked: list[tuple[Clause, Question]] = []
-    every = _sources_first(clauses_read(sentence, lookup.multiword(), today), lookup)
+    every = _sources_first(clauses_read(sentence, lookup.known, today), lookup)
     clauses, later = every[:CLAUSES_MAX], every[CLAUSES_MAX:]
     is_clear = all(_is_clear(clause, lookup) for clause in clauses)
     for clause in clauses:

@@ -1,7 +1,7 @@
 """The tokens of a wish: words, names of the reader's own, last days, counts, phrases of the grammar. Pure."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from difflib import get_close_matches
@@ -57,8 +57,38 @@ class Token:
         return self.text if self.own is None else self.own
 
 
-def tokens_read(sentence: str, names: Iterable[str], today: date) -> list[Token]:
-    """Return the tokens of a wish; no name among `names`, which are the reader's own, is split."""
+@dataclass(frozen=True, slots=True)
+class KnownNames:
+    """A reader's own names, ready to be found in any number of sentences.
+
+    `worded` are the names of several words, and `lengths` their numbers of words by the first one, the
+    longest first. `spelled` are names that in any other spelling are words of the grammar.
+    """
+
+    worded: frozenset[tuple[str, ...]]
+    lengths: Mapping[str, Sequence[int]]
+    spelled: frozenset[str]
+
+
+def names_known(names: Iterable[str]) -> KnownNames:
+    """Return a reader's own names as `tokens_read` needs them."""
+    worded, spelled = set(), set()
+    for name in names:
+        words = tuple(token.text for token in _tokens(name))
+        if len(words) == 1 and words[0] in FILLERS:
+            # "TIME" is a source, but "time" is not.
+            spelled.add(name)
+        if len(words) > 1 and not _is_grammar(words):
+            worded.add(words)
+    lengths: dict[str, set[int]] = {}
+    for words in worded:
+        lengths.setdefault(words[0], set()).add(len(words))
+    ordered = {first: sorted(counts, reverse=True) for first, counts in lengths.items()}
+    return KnownNames(frozenset(worded), ordered, frozenset(spelled))
+
+
+def tokens_read(sentence: str, names: KnownNames, today: date) -> list[Token]:
+    """Return the tokens of a wish; none of the reader's own `names` is split."""
     named = _named(list(_tokens(sentence)), names, sentence)
     tokens = _translated(_corrected(_ruled(named)))
     return _compounded(list(_phrases(_capped(list(_dated(tokens, today))))))
@@ -171,13 +201,18 @@ def _capped(tokens: list[Token]) -> list[Token]:
 def _cap(words: Sequence[str]) -> tuple[str, set[int]] | None:
     """Return the count of "two a day, at most" and the numbers of its words; `None` if it is no limit."""
     ends = _spans(CAP_ENDS, words)
+    if not ends:
+        return None
+    sums, begins, after, before = (
+        _spans(phrases, words) for phrases in (CAP_TOTALS, CAP_BEGINS, CAP_AFTER, CAP_BEFORE)
+    )
     numbers = [n for n, word in enumerate(words) if _number(word) and not any(n in end for end in ends)]
     for number in sorted(numbers, key=lambda n: words[n] in ("a", "an")):
-        totals = [span for span in _spans(CAP_TOTALS, words) if span.stop == number]
-        limits = totals or [span for span in _spans(CAP_BEGINS, words) if span.stop == number]
-        limits = limits or [span for span in _spans(CAP_AFTER, words) if span.start > number]
-        limits = limits or [span for span in _spans(CAP_BEFORE, words) if span.stop <= number]
-        if ends and limits:
+        totals = [span for span in sums if span.stop == number]
+        limits = totals or [span for span in begins if span.stop == number]
+        limits = limits or [span for span in after if span.start > number]
+        limits = limits or [span for span in before if span.stop <= number]
+        if limits:
             value = f"total {words[number]}" if totals else words[number]
             if any("week" in words[n] for n in ends[0]):
                 value = f"{value} {WEEKLY}"
@@ -195,23 +230,14 @@ def _number(word: str) -> bool:
     return word in NUMBERS or (word.isdecimal() and len(word) <= COUNT_DIGITS)
 
 
-def _named(tokens: list[Token], names: Iterable[str], sentence: str) -> list[Token]:
+def _named(tokens: list[Token], names: KnownNames, sentence: str) -> list[Token]:
     """Return the tokens, with the words of one name joined, the longest name first."""
-    known: dict[str, list[tuple[str, ...]]] = {}
-    spelled = set() if sentence.isupper() else set(ABBREVIATIONS)
-    for name in names:
-        words = tuple(token.text for token in _tokens(name))
-        if len(words) == 1 and words[0] in FILLERS:
-            # "TIME" is a source, but "time" is not.
-            spelled.add(name)
-        if len(words) > 1 and not _is_grammar(words):
-            known.setdefault(words[0], []).append(words)
-    for rows in known.values():
-        rows.sort(key=len, reverse=True)
+    spelled = names.spelled if sentence.isupper() else names.spelled | ABBREVIATIONS
     found, at = [], 0
     while at < len(tokens):
-        rows = known.get(tokens[at].text, []) if tokens[at].kind == WORD else []
-        words = next((w for w in rows if tuple(t.text for t in tokens[at : at + len(w)]) == w), ())
+        lengths = names.lengths.get(tokens[at].text, ()) if tokens[at].kind == WORD else ()
+        here = tuple(token.text for token in tokens[at : at + max(lengths, default=0)])
+        words = next((here[:count] for count in lengths if here[:count] in names.worded), ())
         if not words:
             is_name = sentence[tokens[at].begin : tokens[at].end] in spelled or _is_country(tokens, at)
             found.append(replace(tokens[at], kind=NAME) if is_name else tokens[at])

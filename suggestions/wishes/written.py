@@ -26,7 +26,8 @@ from suggestions.changes.topics import ADD_TOPIC, REMOVE_TOPIC
 from suggestions.changes.weights import BOOST_SOURCE, REDUCE_SOURCE
 from suggestions.proposals import EVIDENCE_MIN, Draft, Facts, Target
 from suggestions.rules import change_parse
-from suggestions.wishes.reading import wishes_read
+from suggestions.wishes.lookup import Lookup
+from suggestions.wishes.reading import wishes_look_up
 from suggestions.wishes.wish import SOURCE, WORD, Names, Wish
 
 WRITTEN_DAYS = 90
@@ -40,12 +41,12 @@ _OF_TOPICS: Mapping[str, ChangeKind] = {MORE: ADD_TOPIC, ADD: ADD_TOPIC, REMOVE:
 _Written = tuple[RatedItem, str, Wish]
 
 
-def wish_of_line(line: str, names: Names, today: date) -> Wish | None:
+def wish_of_line(line: str, lookup: Lookup, today: date) -> Wish | None:
     """Return the wish of a line that asks for exactly one change; `None` if anything of it is open or more.
 
-    `names` without items make a reading that tomorrow's articles do not change.
+    Names without items make a reading that tomorrow's articles do not change.
     """
-    reading = wishes_read(line, names, today) if line.split() else None
+    reading = wishes_look_up(lookup.of_sentence(line), today) if line.split() else None
     if reading is None or len(reading.wishes) != 1 or reading.question or reading.notes:
         return None
     return reading.wishes[0]
@@ -63,8 +64,8 @@ def changes_written(
     The evidence of each are the articles with these words, one of each day first; its `words` are the newest
     line. `facts` need the reader's settings and sources alone.
     """
-    lines = dict.fromkeys(line for item in rated for line in item.other_reasons)
-    wishes = {line: wish_of_line(line, names, today) for line in [*lines][:LINES_MAX]}
+    lines, lookup = dict.fromkeys(line for item in rated for line in item.other_reasons), Lookup(names)
+    wishes = {line: wish_of_line(line, lookup, today) for line in [*lines][:LINES_MAX]}
     about: defaultdict[tuple[bool, str], list[_Written]] = defaultdict(list)
     for item in rated:
         for line in item.other_reasons:

@@ -1,6 +1,7 @@
 """Clear wishes in plain words are proposed, unclear ones are asked back, and orders to a model are no
 wishes."""
 
+import random
 import time
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -9,6 +10,8 @@ from itertools import product
 import pytest
 
 from ranking.entities import Candidate
+from suggestions.wishes.german import GERMAN
+from suggestions.wishes.lexicon import CONDITIONS, PHRASES
 from suggestions.wishes.reading import wishes_read
 from suggestions.wishes.wish import BIG, SMALL, USUAL, WISH_CHARS_MAX, WISHES_MAX, Names, Reading, Wish
 from tests.support.paraphrases import SOURCES, TODAY, names, paraphrases, unclear
@@ -151,6 +154,22 @@ def test_a_source_is_known_by_the_name_its_reader_gave_a_feed_of_it():
 def test_any_sentence_of_full_length_is_read(unit: str):
     sentence = (unit * WISH_CHARS_MAX)[:WISH_CHARS_MAX]
     assert len(read(sentence).wishes) <= WISHES_MAX
+
+
+@pytest.mark.parametrize("phrase", [" ".join(phrase) for phrase in CONDITIONS])
+def test_a_sentence_may_be_a_condition_alone_or_begin_with_it(phrase: str):
+    """ "When there is less chess" was no wish, but an error, for its reader's runs too if they wrote it."""
+    for rest in ("", " there is less chess", ", never miss it", " at most two a day", " until Friday"):
+        assert len(read(f"{phrase}{rest}").wishes) <= WISHES_MAX
+
+
+def test_words_of_the_grammar_are_read_in_any_order():
+    chance = random.Random(1)
+    words = sorted({word for phrase in (*PHRASES, *GERMAN) for word in phrase})
+    more = ["Gazette", "chess", ",", ".", "(", "“", "-", "at", "most", "two", "a", "day", "31", "²", "9999"]
+    for _ in range(400):
+        sentence = " ".join(chance.choices([*words, *more * 8], k=chance.randint(1, 9)))
+        assert len(read(sentence).wishes) <= WISHES_MAX
 
 
 def test_thirty_names_that_a_publisher_of_invented_words_never_wrote_are_looked_up_in_time():

@@ -1,5 +1,7 @@
 """Wishes that a reader writes beside ratings: how often, on which days, and against what, they count."""
 
+import random
+import time
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -110,3 +112,31 @@ def test_only_the_newest_different_lines_are_read():
     other = [tuple(f"lovely {n} {line}" for line in range(3)) for n in range(40)]
     assert told(rated(*[SPORT] * 3, *other)) == [("add_topic", "sport")]
     assert told(rated(*other, *[SPORT] * 3)) == []
+
+
+def test_a_line_that_is_no_wish_spoils_no_other():
+    lines = ("If only it were always so good", "When?", "unless at most two a day", '"“')
+    assert told(rated((SPORT, lines[0]), (SPORT, lines[1]), (SPORT, lines[2]), lines[3])) == [
+        ("add_topic", "sport")
+    ]
+
+
+@pytest.mark.parametrize("name", ["{words} {n}", "ab{n} {same}", "{same}{n:04}"])
+def test_many_lines_are_read_in_time_whatever_a_reader_called_hundreds_of_feeds(name: str):
+    """Each line split all names anew: with a thousand of 200 characters a hundred lines took a minute."""
+    chance = random.Random(1)
+    letters = "abcdefgh"
+
+    def words() -> str:
+        return " ".join("".join(chance.choices(letters, k=6)) for _ in range(28))
+
+    same = "".join(chance.choices("ab", k=56))
+    called = {name.format(words=words(), n=n, same=same)[:200]: f"{n}.example" for n in range(500)}
+    titles = {key: title for title, key in called.items()}
+    lines = [f"less {''.join(chance.choices('ab', k=60))}" for _ in range(20)]
+    lines += [f"more {' a' * 80} a day", f"never miss {words()}"[:200], "more of a, b " * 15] * 14
+    items = rated(*(f"{line[:190]} {n}" for n, line in enumerate(lines)))
+    facts = Facts(effective=EffectiveConfig(Config(version=1)), sources=frozenset(titles))
+    began = time.process_time()
+    changes_written(items, Names(titles, called=called), facts, {}, NOW.date())
+    assert time.process_time() - began < 5.0
