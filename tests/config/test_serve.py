@@ -163,6 +163,47 @@ def test_a_request_that_does_not_arrive_is_dropped(monkeypatch, sent: bytes):
         assert fetched(f"http://127.0.0.1:{port}/")
 
 
+INSIDE = b"GET /inside HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"Transfer-Encoding: chunked",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 3",
+        b"Content-Length: -1",
+        b"Content-Length: +36",
+        b"Content-Length: 3_6",
+        b"Content-Length: many",
+        b"Content-Length : 36",
+        b"Content-Length: 36\r\nContent-Length: 0",
+        b"X: y\r\n Content-Length: 36",
+        b"no header\r\nContent-Length: 36",
+    ],
+)
+def test_a_body_is_never_read_as_another_request(headers: bytes):
+    """A proxy takes it for one request, so the second had none of the headers that the proxy adds."""
+    with served() as port, connected(port) as client:
+        client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n\r\n" + INSIDE)
+        answer = b""
+        with suppress(ConnectionError):
+            while received := client.recv(9999):
+                answer += received
+    assert answer.split(b" ")[1] in (b"400", b"411") and answer.count(b"HTTP/1.1 ") == 1
+
+
+def test_a_body_of_a_known_length_that_nobody_read_is_no_request_either():
+    with served() as port, connected(port) as client:
+        length = str(len(INSIDE)).encode()
+        client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + length + b"\r\n\r\n" + INSIDE)
+        client.settimeout(1)
+        answer = b""
+        with suppress(OSError):
+            while received := client.recv(9999):
+                answer += received
+    assert b"HTTP/1.1 200 " in answer and answer.count(b"HTTP/1.1 ") == 1
+
+
 def test_two_hundred_idle_connections_are_all_and_the_site_answers_once_they_go(monkeypatch):
     """1,100 idle connections took all files of the process, and the site was silent."""
     monkeypatch.setattr(serve, "CONNECTIONS_MAX", 5)
