@@ -149,13 +149,13 @@ def lead_of(title: str, text: str) -> str:
 
 def _lines_whole(sentences: Sequence[str]) -> list[str]:
     """Join lines that a line break has torn: the next begins with a small letter."""
-    lines: list[str] = []
+    lines: list[list[str]] = []
     for sentence in sentences:
-        if lines and sentence[0].islower() and not _FINISHED.search(lines[-1]):
-            lines[-1] += f" {sentence}"
+        if lines and sentence[0].islower() and not _FINISHED.search(lines[-1][-1]):
+            lines[-1].append(sentence)
         else:
-            lines.append(sentence)
-    return lines
+            lines.append([sentence])
+    return [" ".join(parts) for parts in lines]
 
 
 def _is_opening(title: str, sentence: str) -> bool:
