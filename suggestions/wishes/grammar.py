@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from suggestions.changes.change import FRESHER, LESS, MORE, NONE, OLDER, UNMUTE
+from suggestions.changes.change import FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
 from suggestions.wishes.lexicon import (
     AGAINST,
     CONTRAST,
@@ -30,7 +30,7 @@ from suggestions.wishes.lexicon import (
     UNCLEAR,
     WEAK,
 )
-from suggestions.wishes.limits import DAY, LANGUAGE, limit_of
+from suggestions.wishes.limits import QUESTION, is_question, limit_of
 from suggestions.wishes.rule_words import OUT_OF_TODAY, SHELF
 from suggestions.wishes.tokens import (
     AMOUNT,
@@ -59,7 +59,8 @@ STOPS = frozenset({".", "!", "?"})
 class Clause:
     """One wish before its target is looked up. `target` is the typed text, from `begin` to `end`.
 
-    `direction` is "" if none was given, and `inherited` that of the clause before. `about` is a word of
+    `direction` is "" if none was given, and `inherited` that of the clause before; `is_contrast` if it stands
+    after "than" or "instead of". `about` is a word of
     `KIND_WORDS` before the target, or "". `halves` are the two names in "chess from Gazette", the possible
     source second, and the word between them. `cap` is a number of articles a day, and `is_total` means of all
     articles. `condition` are the words of one. `rule` is one for
@@ -80,6 +81,7 @@ class Clause:
     length: str = ""
     inherited: bool = False
     only: bool = False
+    is_contrast: bool = False
     until: date | None = None
     dated: bool = False
     halves: tuple[str, str, str] | None = None
@@ -96,7 +98,7 @@ class _Part:
     """Tokens between two joining words, and the direction that a contrast gives them.
 
     `is_first`: a sentence begins, so the direction of the one before is not its own. `later` are the words of
-    a first day that is not today.
+    a first day that is not today. `is_asked`: a question mark follows somewhere.
     """
 
     direction: str = ""
@@ -105,6 +107,7 @@ class _Part:
     bounds: tuple[int, int] = (0, 0)
     is_first: bool = False
     later: str = ""
+    is_asked: bool = False
 
 
 def clauses_read(sentence: str, names: KnownNames, today: date) -> list[Clause]:
@@ -197,7 +200,8 @@ def _join(clauses: list[Clause]) -> list[Clause]:
         )
         if found and found[-1].target and is_pronoun and clause.direction not in (FRESHER, OLDER):
             given = found[-1].direction if found[-1].direction not in ("", WEAK) else clause.direction
-            found[-1] = replace(found[-1], direction=given)
+            last = max(found[-1].last, clause.last)
+            found[-1] = replace(found[-1], direction=given, last=last, limit="")
         elif clause.target not in PRONOUNS or not clause.inherited:
             found.append(clause)
     return found
@@ -213,10 +217,14 @@ def _direction_first(clauses: list[Clause]) -> list[Clause]:
 
 
 def _until_last(clauses: list[Clause]) -> list[Clause]:
-    """Return the clauses, mutes without a day with the one that the sentence ends on."""
-    if not clauses or not clauses[-1].dated:
+    """Return the clauses, mutes without a day with the one that the sentence ends on.
+
+    "I'm away until Sunday, no chess": also with the one of a beginning that wishes for nothing.
+    """
+    dated = [c for c in (*clauses[-1:], *clauses[:1]) if c.dated and (c == clauses[-1] or not c.direction)]
+    if not dated:
         return clauses
-    last = clauses[-1]
+    last = dated[0]
     return [
         c if c.dated or c.direction != NONE else replace(c, until=last.until, dated=True) for c in clauses
     ]
@@ -237,6 +245,7 @@ def _parts(tokens: Sequence[Token]) -> list[_Part]:
         else:
             parts[-1].is_first = parts[-1].is_first or token.text in STOPS
     for part in parts:
+        part.is_asked = any(token.text == "?" for token in tokens)
         if part.tokens:
             part.bounds = min(one.begin for one in part.tokens), max(one.end for one in part.tokens)
             part.later = " ".join(one.text for one in part.tokens if one.kind == START)
@@ -255,13 +264,17 @@ class _Run:
 def _clauses(part: _Part, before: str) -> list[Clause]:
     """Return the clauses of one part: directions and targets in turns, paired in the order they began."""
     runs: list[_Run] = []
+    part.tokens = _without_courtesy(part.tokens)
     condition = next((n for n, token in enumerate(part.tokens) if token.kind == CONDITION), None)
     if condition is not None and _is_about(part.tokens[condition:]):
         # "If it's about chess, hide it" is no more than "hide chess".
         part.tokens[condition : condition + 2] = []
     elif condition is not None:
-        part.condition = " ".join(token.typed for token in part.tokens[condition:] if token.typed)
-        part.tokens = part.tokens[:condition]
+        # "In the mornings no politics": a condition may come first.
+        ends = [n for n, one in enumerate(part.tokens) if one.kind == DIRECTION and one.value != ONLY]
+        end = ends[0] if condition == 0 and ends else len(part.tokens)
+        part.condition = " ".join(token.typed for token in part.tokens[condition:end] if token.typed)
+        part.tokens = [*part.tokens[:condition], *part.tokens[end:]]
     for token in part.tokens:
         if token.kind in (AMOUNT, UNTIL, CAP, RULE) or (
             token.kind == DIRECTION and token.value in (ONLY, SO_MUCH)
@@ -286,6 +299,15 @@ def _clauses(part: _Part, before: str) -> list[Clause]:
         given = part.direction or ("" if made[0].only else before)
         return [replace(made[0], direction=given, inherited=bool(given) and not part.direction)]
     return made
+
+
+def _without_courtesy(tokens: list[Token]) -> list[Token]:
+    """Return the tokens without the "if" of "if there were more chess", which is no condition."""
+    first = next((n for n, one in enumerate(tokens) if one.kind in (DIRECTION, CONDITION)), None)
+    if first is None or tokens[first].text not in ("if", "when"):
+        return tokens
+    directed = {one.value for one in tokens[first:] if one.kind == DIRECTION}
+    return [*tokens[:first], *tokens[first + 1 :]] if directed & {MORE, LESS} else tokens
 
 
 def _is_about(tokens: Sequence[Token]) -> bool:
@@ -344,6 +366,7 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
         subject=subject,
         length=length,
         only=ONLY in directed and not directions,
+        is_contrast=bool(part.direction) and not directions,
         until=days[0].day if days else None,
         dated=bool(days),
         halves=_halves(target),
@@ -351,7 +374,7 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
         is_total=bool(caps) and caps[0].startswith("total "),
         condition=part.condition,
         rule=_rule(part.tokens),
-        limit=_limit(part.tokens, directed),
+        limit=_limit(part, directed),
     )
 
 
@@ -377,17 +400,15 @@ def _halves(tokens: Sequence[Token]) -> tuple[str, str, str] | None:
     return None
 
 
-def _limit(tokens: Sequence[Token], directed: Sequence[str]) -> str:
+def _limit(part: _Part, directed: Sequence[str]) -> str:
     """Return the code of a request in this part that settings cannot express; "" for none."""
-    words = [token for token in tokens if token.kind in (WORD, NAME)]
+    words = [token for token in part.tokens if token.kind in (WORD, NAME)]
     around = FILLERS | KIND_WORDS.keys() | LENGTHS
     telling = {token.typed for token in words if token.kind == NAME or token.text not in around}
-    limit = limit_of({word for token in words for word in token.typed.split()}, telling)
-    return "" if _NEEDS.get(limit, limit) not in (*directed, limit) else limit
-
-
-# Limits that only words of this direction ask for.
-_NEEDS = {LANGUAGE: ONLY, DAY: NONE}
+    typed = " ".join(token.typed for token in part.tokens if token.typed)
+    if is_question(typed, is_asked=part.is_asked):
+        return QUESTION
+    return limit_of(set(typed.split()), telling, typed, {*directed, part.direction} - {""})
 
 
 def _direction(words: Sequence[str], given: str, *, so_much: bool, again: bool) -> str:
@@ -404,12 +425,16 @@ def _direction(words: Sequence[str], given: str, *, so_much: bool, again: bool) 
         return given
     if found == {WEAK}:
         return UNMUTE if again else MORE
+    if found <= _NEGATIVE:
+        # "Always this chess: I can't stand it."
+        return NONE if NONE in found else found.pop() if len(found) == 1 else LESS
     for pair, means in _TOGETHER.items():
         if found == pair:
             return means
     return found.pop() if len(found) == 1 else UNCLEAR
 
 
+_NEGATIVE = {LESS, NONE, AGAINST, REMOVE}
 _TOGETHER = {
     frozenset({MORE, FRESHER}): FRESHER,
     frozenset({MORE, OLDER}): OLDER,

@@ -33,18 +33,24 @@ def until_at(words: Sequence[str], at: int, today: date) -> Found | None:
     A day of the week is the next one after `today`; the last day is within the time.
     """
     word = words[at]
+    if open_end := next((end for end in _OPEN_ENDS if tuple(words[at : at + len(end)]) == end), None):
+        return None, len(open_end)
     if word in UNTIL_WORDS:
         skipped = _skip(words, at + 1, FILLING)
         day, read = _day_at(words, skipped, today)
         return day, (skipped - at + read if read else 1)
     if found := _this_at(words, at, today):
         return found
+    if word == "over" and (end := _skip(words, at + 1, FILLING)) < len(words) and words[end] in _HOLIDAYS:
+        return None, end + 1 - at
     if word in ("for", "over") and (found := _span_at(words, at + 1, today)):
         return found[0], found[1] + 1
-    if (found := _span_at(words, at, today)) and words[at + found[1] : at + found[1] + 1] in _FREE_OF:
+    is_counted = word in NUMBERS or word.isdecimal()
+    if is_counted and (found := _span_at(words, at, today)) and [*words, ""][at + found[1]] in _FREE_OF:
         # "A week without football."
-        return found if word in NUMBERS or word.isdecimal() else None
-    if word in ("today", "tonight") and _ends(words, at + 1) and words[at - 1 : at] not in (["from"], ["of"]):
+        return found
+    is_end = _ends(words, at + 1) or (_begins(words, at) and words[at + 1] in _AFTER_PERIOD)
+    if word in ("today", "tonight") and is_end and words[at - 1 : at] not in (["from"], ["of"]):
         return today, 1
     if word in UNREADABLE:
         return None, 1
@@ -121,8 +127,14 @@ def is_week_stretched(sentence: str, today: date) -> bool:
     return today.weekday() >= SATURDAY and _THIS_WEEK.search(sentence) is not None
 
 
+_HOLIDAYS = frozenset({"christmas", "easter", "holidays", "holiday", "summer", "winter"})
+# Times without an end that anybody knows.
+_OPEN_ENDS = [
+    tuple(end.split())
+    for end in ("for a while", "for now", "for the time being", "for some time", "until further notice")
+]
 _THIS_WEEK = re.compile(r"\b(?:this week|diese[rn]? woche)\b", re.IGNORECASE)
-_FREE_OF = (["without"], ["no"], ["nothing"])
+_FREE_OF = ("without", "no", "nothing")
 _PERIODS = (["week"], ["month"], ["weekend"])
 _AFTER_PERIOD = frozenset(
     ["please", "thanks", "thank", "no", "nothing", "hide", "mute", "less", "off", "without", "not", "don't"]
@@ -165,7 +177,11 @@ def _day_at(words: Sequence[str], at: int, today: date) -> Found:
         return date(today.year, 12, 24), 1
     if (day := _relative(word, today, later=False)) is not None:
         return day, 1
-    return _date_at(words, at, today)
+    dated, read = _date_at(words, at, today)
+    if not read and word in MONTHS:
+        # "Until January" ends as that month begins.
+        return _made(today.year + (MONTHS.index(word) < today.month), MONTHS.index(word) + 1, 1, today), 1
+    return dated, read
 
 
 def _relative(word: str, today: date, *, later: bool) -> date | None:

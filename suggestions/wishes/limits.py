@@ -1,48 +1,92 @@
-"""Wishes that settings cannot express, each with a sentence that says so. Pure."""
+"""Wishes that settings cannot express, each with a sentence that says so and what can be done. Pure.
 
+`limits.txt` has the words of each. A part of a sentence asks for it if it has one of its words and no others
+but those around it, or if its pattern is found in it.
+"""
+
+import re
 from collections.abc import Set
+from pathlib import Path
 
+from ranking.common.text import fold
 from ranking.language import gettext_noop
+from suggestions.changes.change import ADD, LESS, MORE, NONE, REMOVE
+from suggestions.wishes.lexicon import AGAINST, ONLY, WEAK
 
-PICTURES, LANGUAGE, PAYWALL, SEEN, DAY = "pictures", "language", "paywall", "seen", "day"
-VARIETY, RESET, COUNT, QUESTION = "variety", "reset", "count", "question"
-# The words that name each, before the bar, and those that may stand around them.
-_NAMED = {
-    PICTURES: "pictures picture images photos video videos bilder fotos bild | headlines",
-    LANGUAGE: "english german french spanish deutsch deutsche deutschen englisch englische | language",
-    PAYWALL: "paywall paywalls paywalled bezahlartikel bezahlschranke paywall-artikel | behind",
-    SEEN: "read seen gelesen gelesene gesehen repeats doppelt | already schon bereits known",
-    VARIETY: """
-        varied variety diverse diversity mixed surprise surprises abwechslung vielfalt vielfältiger vielfältig
-        überrasch überrasche überraschen mischen gemischt same derselben selben | source quelle row often too
-        many hintereinander
-        """,
-    DAY: "today yesterday yesterday's heute gestern gestrige gestrigen |",
-    RESET: "reset zurücksetzen | settings everything all alles",
-}
+COUNT, PRAISE, QUESTION = "count", "praise", "question"
 LIMITS = {
-    PICTURES: gettext_noop(
+    "undo": gettext_noop("Settings keeps every version: choose there which one to go back to."),
+    PRAISE: gettext_noop("Thank you. That changes nothing by itself: a thumb up on an article says more."),
+    "feeds": gettext_noop(
+        "Feeds are added and left under Sources. In words, a source can be hidden: “hide Gazette”."
+    ),
+    "look": gettext_noop("Display has what pages look like: theme, density and pictures."),
+    "media": gettext_noop("Settings cannot tell videos from articles. Hide the source instead."),
+    "pictures": gettext_noop(
         "Settings cannot choose articles by their pictures. Display says whether pictures are loaded."
     ),
-    LANGUAGE: gettext_noop("Settings knows nothing of an article’s language. Mute the sources instead."),
-    PAYWALL: gettext_noop("Settings cannot tell which articles cost money. Mute the source instead."),
-    SEEN: gettext_noop("Settings has a switch to leave out what you have read or rated."),
-    VARIETY: gettext_noop("Today already mixes your sources; no setting adds variety."),
-    DAY: gettext_noop(
+    "language": gettext_noop("Settings knows nothing of an article’s language. Mute the sources instead."),
+    "paywall": gettext_noop("Settings cannot tell which articles cost money. Mute the source instead."),
+    "seen": gettext_noop("Settings has a switch to leave out what you have read or rated."),
+    "variety": gettext_noop("Today already mixes your sources; no setting adds variety."),
+    "day": gettext_noop(
         "Settings cannot leave out a day. A source can have a shelf life: “nothing older than two days from "
         "Gazette”."
     ),
-    RESET: gettext_noop("Settings keeps every version: choose there which one to go back to."),
+    "worth": gettext_noop(
+        "Settings cannot tell which articles are good, important or cheerful. Your thumbs teach Today that."
+    ),
+    "length": gettext_noop("Settings knows nothing of an article’s length."),
+    "order": gettext_noop("Today is sorted by what you like. All can be sorted by date."),
+    "mail": gettext_noop("Account says whether and when Today comes by mail."),
+    "deed": gettext_noop(
+        "I cannot do that. I can show more or less of a source or a subject, hide it, or limit a source to so"
+        " many articles a day."
+    ),
     COUNT: gettext_noop("Settings cannot limit how many articles a day there are in all."),
     QUESTION: gettext_noop("That is a question, not a wish. Settings shows what I go by."),
 }
-ASKING = frozenset({"what", "why", "how", "who", "was", "warum", "wieso", "wer"})
+# The directions that a wish of this kind may have; "" is none. Others may have any.
+_ASKED = {"", WEAK, ONLY}
+_AMONG = {
+    **dict.fromkeys((PRAISE, "mail", "deed", COUNT), _ASKED),
+    "feeds": {*_ASKED, ADD, REMOVE, MORE},
+    "media": {NONE, ONLY, AGAINST},
+    "language": {ONLY, NONE, AGAINST, ""},
+    "day": {NONE},
+    "worth": {*_ASKED, NONE, MORE, LESS, AGAINST},
+}
+_ROWS = dict(
+    line.split(": ", 1) for line in Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()
+)
+_WORDS = {name: frozenset(map(fold, row.split())) for name, row in _ROWS.items()}
+_PATTERNS = {
+    name.removesuffix(" pattern"): re.compile(rf"(?<!\S)(?:{row})(?!\S)")
+    for name, row in _ROWS.items()
+    if name.endswith(" pattern")
+}
+ASKING = _WORDS["asking"]
+# After these words the first one asks nothing: "how about more chess".
+_NO_QUESTION = frozenset({"about", "not", "cares", "i", "ich", "nicht"})
 
 
-def limit_of(words: Set[str], telling: Set[str]) -> str:
-    """Return the code of an impossible wish in `words`, or "". `telling` are the words without fillers."""
-    for code, text in _NAMED.items():
-        keys, _, around = text.partition("|")
-        if words & set(keys.split()) and telling <= {*keys.split(), *around.split()}:
+def limit_of(words: Set[str], telling: Set[str], typed: str, directions: Set[str]) -> str:
+    """Return the code of an impossible wish in a part of a sentence, or "".
+
+    `words` are all of its words, `telling` those without fillers, `typed` the part as one text.
+    """
+    directions = directions - {WEAK} or directions or {""}
+    for code in LIMITS:
+        named, around = _WORDS.get(code, frozenset()), _WORDS.get(f"{code} around", frozenset())
+        is_named = words & named and telling <= named | around | _WORDS["beside"]
+        is_found = code in _PATTERNS and _PATTERNS[code].search(typed)
+        if (is_named or is_found) and directions <= _AMONG.get(code, directions):
             return code
     return ""
+
+
+def is_question(typed: str, *, is_asked: bool) -> bool:
+    """Return whether a part is a question to Tidings; `is_asked`: a question mark follows it."""
+    first, _, rest = typed.partition(" ")
+    second = rest.partition(" ")[0]
+    return first in ASKING and second not in _NO_QUESTION and (is_asked or second in _WORDS["asking verbs"])

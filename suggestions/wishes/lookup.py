@@ -87,9 +87,11 @@ def _names_near(phrase: str, names: Iterable[str]) -> list[tuple[float, str]]:
         if matcher.real_quick_ratio() >= NEAR_SHARE and (letters := matcher.quick_ratio()) >= NEAR_SHARE:
             same.append((letters, name))
     found = []
-    for _, name in nlargest(EXACT_MAX, same):
+    for letters, name in nlargest(EXACT_MAX, same):
         matcher.set_seq1(name)
-        if (alike := matcher.ratio()) >= NEAR_SHARE:
+        # Letters that only changed places, as in "guardain", are the name.
+        is_same = letters == 1 and len(phrase) >= TYPO_CHARS_MIN
+        if (alike := 1.0 if is_same else matcher.ratio()) >= NEAR_SHARE:
             found.append((alike, name))
     return sorted(found, reverse=True)
 
@@ -148,7 +150,14 @@ class Lookup:
         found: dict[str, list[str]] = {}
         for key, title in self.names.sources.items():
             folded = fold(title)
-            ways = {folded, folded.removeprefix(ARTICLE), fold(key), fold(key).partition(".")[0]}
+            capitals = "".join(word[0] for word in folded.removeprefix(ARTICLE).split() if word[0].isalnum())
+            ways = {
+                capitals if len(capitals) > 1 else folded,
+                folded,
+                folded.removeprefix(ARTICLE),
+                fold(key),
+                fold(key).partition(".")[0],
+            }
             for way in ways:
                 found.setdefault(way, []).append(key)
         for name, key in self.names.called.items():
@@ -262,8 +271,8 @@ class Lookup:
             return self._texts(phrase, certain=False) or self._publishers(phrase)
         if about == "source":
             found = self._publishers(phrase) or self.authors_named(phrase, partly=True)
-            # A name read "from" may be a section of several publishers.
-            return found or (self._texts(phrase, certain=True) if self.is_category(phrase) else [])
+            # A name read "from" may be a section of several publishers, or a subject: "nichts vom Krieg".
+            return found or self._texts(phrase, certain=self.is_category(phrase))
         if about == "author":
             return self.authors_named(phrase, partly=True) or self._publishers(phrase)
         return self._bare(phrase, subject=subject)
@@ -298,15 +307,18 @@ class Lookup:
 
     @cached_property
     def _named(self) -> dict[str, Target]:
-        """Return sources, without an article too, and interests, by folded name."""
-        found = {fold(title): self.source(key) for key, title in self.names.sources.items()}
-        found |= {name.removeprefix(ARTICLE): target for name, target in found.items()}
+        """Return sources, by each way to name one alone, and interests, by folded name."""
+        found = {way: self.source(keys[0]) for way, keys in self.titles.items() if len({*keys}) == 1}
         return found | {fold(topic): Target(TOPIC, topic, topic) for topic in self.names.topics}
 
     def _near(self, phrase: str) -> list[tuple[float, str]]:
         """Return the names that are spelled nearly like `phrase`, each after its likeness, the best first."""
         if phrase not in self._alike:
-            self._alike[phrase] = _names_near(phrase, self._named)
+            self._alike[phrase] = [
+                (alike, name)
+                for alike, name in _names_near(phrase, self._named)
+                if alike >= TYPO_SHARE or name == fold(self._named[name].label).removeprefix(ARTICLE)
+            ]
         return self._alike[phrase]
 
     @cached_property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
 from ranking.source_rules import hours_words
-from suggestions.changes.change import ADD, LESS, MORE, NONE, REMOVE
+from suggestions.changes.change import ADD, LESS, MORE, NONE, REMOVE, UNMUTE
 from suggestions.changes.never_missed import KEEP
 from suggestions.changes.shelf_lives import AGE
 from suggestions.wishes.grammar import Clause
@@ -42,6 +42,7 @@ _VERBS = {
     MORE: gettext_noop("more of {target}"),
     LESS: gettext_noop("less of {target}"),
     NONE: gettext_noop("mute {target}"),
+    UNMUTE: gettext_noop("show {target} again"),
     ADD: gettext_noop("add to your interests: {target}"),
     REMOVE: gettext_noop("take off your interests: {target}"),
 }

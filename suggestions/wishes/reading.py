@@ -31,7 +31,7 @@ from suggestions.changes.shelf_lives import AGE
 from suggestions.wishes.grammar import Clause, clauses_read, target_special
 from suggestions.wishes.last_days import NUMBERS, is_week_stretched
 from suggestions.wishes.lexicon import AGAINST, CARRYING, FILLERS, SO_MUCH, UNCLEAR
-from suggestions.wishes.limits import ASKING, COUNT, LIMITS, QUESTION
+from suggestions.wishes.limits import ASKING, COUNT, LIMITS, PRAISE, QUESTION
 from suggestions.wishes.lookup import OFFERED_MAX, Lookup
 from suggestions.wishes.questions import Asker, target_words
 from suggestions.wishes.rule_words import ALWAYS_SHOWN, NEVER_MISS, OUT_OF_TODAY, SHELF
@@ -46,6 +46,7 @@ from suggestions.wishes.wish import (
     WISH_CHARS_MAX,
     WISHES_MAX,
     WORD,
+    Choice,
     Names,
     Question,
     Reading,
@@ -116,7 +117,7 @@ def wishes_look_up(lookup: Lookup, today: date) -> Reading:
     clauses, later = every[:CLAUSES_MAX], every[CLAUSES_MAX:]
     is_clear = all(_is_clear(clause, lookup) for clause in clauses)
     for clause in clauses:
-        if clause.length and clause.target:
+        if clause.length and clause.target and not clause.limit:
             notes.append(_(LENGTH_NOTE).format(clause.length))
         found = _clause_read(clause, Asker(sentence, clause, lookup, is_clear), lookup, today)
         if isinstance(found, Question):
@@ -136,8 +137,9 @@ def wishes_look_up(lookup: Lookup, today: date) -> Reading:
                 wishes_max=WISHES_MAX, named=named
             )[:300]
         )
-    if not wishes and not asked and sentence.split()[0].casefold() in ASKING:
-        notes = [_(LIMITS[QUESTION])]
+    if wishes or asked or len(notes) > 1:
+        # Thanks around a wish are not worth an answer.
+        notes = [note for note in notes if note != _(LIMITS[PRAISE])]
     if not wishes and not notes and not asked:
         notes.append(_(NOTHING))
     question = _first_asked(sentence, asked)
@@ -184,9 +186,9 @@ def _first_asked(sentence: str, asked: Sequence[tuple[Clause, Question]]) -> Que
 
 def _clause_read(clause: Clause, asker: Asker, lookup: Lookup, today: date) -> Wish | Question | str:
     if clause.limit:
-        return _(LIMITS[clause.limit])
+        return _impossible(clause, asker, lookup)
     if clause.dated and (clause.until is None or clause.until < today):
-        return _ask_until(clause, asker)
+        return _ask_until(clause, asker, lookup)
     special = target_special(clause.target)
     if clause.direction in (FRESHER, OLDER) or special in (FRESHER, OLDER):
         return _fresh(clause, special, asker, lookup)
@@ -200,7 +202,7 @@ def _clause_read(clause: Clause, asker: Asker, lookup: Lookup, today: date) -> W
         return _(NOT_UNDERSTOOD).format(asker.part)
     if not clause.target or special == "all":
         return _no_target(clause, asker, lookup)
-    if clause.direction == UNMUTE:
+    if clause.direction == UNMUTE and not clause.condition:
         what, where = _source_of(clause, lookup) or (clause.target, None)
         return Wish(UNMUTE, lookup.word(what), within=where.key if where else "")
     if (limit := _daily_limit(clause, lookup)) is not None:
@@ -219,6 +221,16 @@ def _clause_read(clause: Clause, asker: Asker, lookup: Lookup, today: date) -> W
     if len(found) > 1:
         return _ask_which(clause, asker, found)
     return _meant(clause, asker, found[0], lookup)
+
+
+def _impossible(clause: Clause, asker: Asker, lookup: Lookup) -> Question | str:
+    """Return the sentence about a limit; after a question about something known, what can be wished of it."""
+    text = _(LIMITS[clause.limit])
+    target = " ".join(word for word in clause.target.split() if word not in ASKING)
+    found = lookup.meanings(target, clause.about, subject=clause.subject) if target else []
+    if clause.limit != QUESTION or len(found) != 1:
+        return text
+    return asker.ask(text, [asker.change(direction, found[0]) for direction in (LESS, MORE, NONE)])
 
 
 def _source_rule(clause: Clause, asker: Asker, lookup: Lookup) -> Wish | Question | str | None:
@@ -304,12 +316,14 @@ def _source_of(clause: Clause, lookup: Lookup) -> tuple[str, Target] | None:
     return (what, found[0]) if len(found) == 1 and not lookup.sources_exact(what) else None
 
 
-def _muted_within(clause: Clause, asker: Asker, lookup: Lookup) -> Wish | Question | None:
+def _muted_within(clause: Clause, asker: Asker, lookup: Lookup) -> Wish | Question | str | None:
     """Return the mute of something in one source, or `None` if the clause does not ask for one."""
     parts = _source_of(clause, lookup)
     if parts is None or clause.direction != NONE or clause.cap or clause.condition:
         return None
     what, where = parts
+    if target_special(what) in (FRESHER, OLDER):
+        return _(NO_AGE).format(days=SHELF_HOURS_MAX // 24)
     if len(what) > TOPIC_MAX_CHARS:
         return None
     given = clause.about if clause.about in (WORD, AUTHOR, CATEGORY) else ""
@@ -327,7 +341,7 @@ def _bound(clause: Clause, asker: Asker, lookup: Lookup) -> Question | None:
 
     `None` if a target of two halves names no source, because it is one phrase then, or if nothing is named.
     """
-    directions = (clause.direction,) if clause.direction in (MORE, LESS, NONE, ADD) else (MORE, LESS)
+    directions = (clause.direction,) if clause.direction in (MORE, LESS, NONE, ADD, UNMUTE) else (MORE, LESS)
     directions = (LESS, NONE) if clause.direction == AGAINST else directions
     about = clause.about
     phrases: Sequence[str] = (clause.target,)
@@ -421,11 +435,12 @@ def _fresh(clause: Clause, special: str, asker: Asker, lookup: Lookup) -> Wish |
 def _no_target(clause: Clause, asker: Asker, lookup: Lookup) -> Question | str:
     if clause.length:
         return _(LENGTH_NOTE).format(clause.length)
-    if clause.direction not in PLAIN_WAYS:
+    if clause.direction not in (*PLAIN_WAYS, AGAINST):
         return _(NOT_UNDERSTOOD).format(asker.part)
     known = [Target(TOPIC, topic, topic) for topic in lookup.names.topics[:2]]
     known += [lookup.source(key) for key in sorted(lookup.names.sources)[:2]]
-    direction = LESS if clause.direction == REMOVE else MORE if clause.direction == ADD else clause.direction
+    direction = LESS if clause.direction in (REMOVE, AGAINST) else clause.direction
+    direction = MORE if direction == ADD else direction
     text = _("“{short}”: of what? Name a source, an interest or a word.").format(short=asker.part)
     return asker.ask(text, [asker.change(direction, target) for target in known])
 
@@ -436,8 +451,10 @@ def _unknown(clause: Clause, asker: Asker, lookup: Lookup) -> Wish | Question | 
     A word that resembles nothing known stands for itself if the sentence is clear, because wishes are about
     the future, and the change is shown with how few items it is about.
     """
-    if clause.direction == AGAINST and len(clause.target.split()) <= NAME_WORDS_MAX:
-        return _meant(clause, asker, lookup.word(clause.target), lookup)
+    is_short = len(clause.target.split()) <= (NAME_WORDS_MAX if clause.direction else INHERITED_WORDS_MAX)
+    if is_short and (clause.direction == AGAINST or (clause.about and not clause.direction)):
+        found = _meant(clause, asker, lookup.word(clause.target), lookup)
+        return found if clause.direction or not isinstance(found, Question) else replace(found, unknown=True)
     if clause.direction not in PLAIN_WAYS or len(clause.target.split()) > NAME_WORDS_MAX:
         return _(NOT_UNDERSTOOD).format(asker.part)
     if clause.inherited and _SENTENCE & set(fold(asker.sentence[slice(*clause.span)]).split()):
@@ -485,7 +502,11 @@ def _is_plain(clause: Clause) -> bool:
     if clause.inherited:
         return len(clause.target.split()) <= INHERITED_WORDS_MAX
     # "What they like": after its target, a direction may be part of any sentence.
-    return clause.first < clause.begin or (clause.last > clause.end and clause.direction != MORE)
+    return (
+        clause.is_contrast
+        or clause.first < clause.begin
+        or (clause.last > clause.end and clause.direction != MORE)
+    )
 
 
 # A part with one of them is a sentence of its own, "and it annoys me", and goes on with no wish before it.
@@ -512,7 +533,16 @@ def _ask_which(clause: Clause, asker: Asker, found: Sequence[Target]) -> Questio
     return asker.ask(_("Which “{short}” do you mean?").format(short=asker.quoted(clause.target)), choices)
 
 
-def _ask_until(clause: Clause, asker: Asker) -> Question:
+def _ask_until(clause: Clause, asker: Asker, lookup: Lookup) -> Question:
     text = _("Until when? That day is over, or is none.") if clause.until else _("Until when?")
     how = _("Write a day like 2026-03-18, “until Friday” or “for two weeks”.")
-    return Question(f"{text} {how}")
+    found = lookup.meanings(clause.target, clause.about, subject=clause.subject) if clause.target else []
+    if not found and _is_worded(clause.target) and len(clause.target.split()) in (1, INHERITED_WORDS_MAX):
+        found = [lookup.word(clause.target)]
+    if clause.direction != NONE or len(found) != 1 or clause.halves:
+        return Question(f"{text} {how}")
+    mute = replace(asker, clause=replace(clause, until=None)).change(NONE, found[0]).words
+    spans = {"for a week": _("For a week"), "for a month": _("For a month"), "": _("Until I change it")}
+    return asker.ask(
+        f"{text} {how}", [Choice(label, f"{mute} {span}".strip()) for span, label in spans.items()]
+    )

@@ -113,10 +113,11 @@ _RULES: Sequence[tuple[str, re.Pattern[str], Callable[[str], bool]]] = [
                 rf"(?:{_NUMBER} ?{_UNIT}|(?P<one>day|hour|week|tag|stunde|woche|tages))",
                 _has(_ONLY)),
         (SHELF, r"(?:from|of|von|aus) (?:this|diese[rm]) (?P<one>week|woche)", _has(_ONLY)),
-        (NEVER_MISS, rf"never (?:ever )?(?:(?:want to|wanna|wish to|let me|ever) ){_FEW}"
-               rf"(?:miss|mis|skip|hide|omit|leave out|lose)(?: out on)?{_ONE}", _always),
+        (NEVER_MISS, rf"never (?:ever )?(?:(?:want to|want|wish to|let me|ever) ){_FEW}"
+               rf"(?:miss|mis|skip|hide|omit|leave(?: (?:it|them|any|one))? out|lose)(?: out on)?{_ONE}",
+               _always),
         (NEVER_MISS, rf"(?:don't|dont|do not|doesn't|must not|mustn't|can't|cannot|should not|shouldn't|not)"
-               rf"(?: (?:want|wanna|like|wish|let|me|to|ever|afford|you|dare)){_FEW} (?:miss|mis)"
+               rf"(?: (?:want|like|wish|let|me|to|ever|afford|you|dare)){_FEW} (?:miss|mis)"
                rf"(?: out on)?{_ONE}", _always),
         (NEVER_MISS, rf"(?P<a>{_NO_GERMAN})(?P<mid>{_BETWEEN}) ?(?P<b>verpas\w*|entgeh\w*)", _always),
         (NEVER_MISS, rf"(?P<a>verpas\w*)(?P<mid>{_BETWEEN}) ?(?P<b>{_NO_GERMAN})", _always),
@@ -124,7 +125,7 @@ _RULES: Sequence[tuple[str, re.Pattern[str], Callable[[str], bool]]] = [
                       rf"(?: (?:every|each|all|everything|anything))?(?: single)?(?: {_PIECE})?", _always),
         (ALWAYS_SHOWN, rf"(?:(?:see|read|want|get|show|give|include|me) ){_SOME}(?:every|each)(?: single)? "
                       rf"{_PIECE}", _always),
-        (ALWAYS_SHOWN, rf"immer alle[sn]?(?: {_PIECE})?", _always),
+        (ALWAYS_SHOWN, rf"immer (?:alle[sn]?(?: {_PIECE})?|anzeigen|zeigen|sehen|dabei|drin)", _always),
         (ALWAYS_SHOWN, rf"jede[ns]?(?: einzelne[ns]?)? {_PIECE}", _always),
         (OUT_OF_TODAY, rf"(?:only|just|nur)(?: noch)? (?:in|under|unter) (?:all|alle[mn]?)"
                        rf"(?: {_PIECE}\w*)?", _always),

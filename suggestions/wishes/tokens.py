@@ -11,6 +11,7 @@ from suggestions.wishes.german import GERMAN_WORDS, german_words, is_german
 from suggestions.wishes.last_days import COUNT_DIGITS, NUMBERS, SHORT_MIN, UNTIL_WORDS, start_at, until_at
 from suggestions.wishes.lexicon import (
     ABBREVIATIONS,
+    APART,
     BEFORE_NAMES,
     CAP_AFTER,
     CAP_BEFORE,
@@ -28,7 +29,8 @@ from suggestions.wishes.lexicon import (
 from suggestions.wishes.rule_words import DROPPED, NAME_MARK, rule_found
 
 _TOKEN = re.compile(
-    r"\d{1,3}(?=x\b|/(?:day|tag)\b)|\b(?:[^\W\d_]\.){2,}|\"[^\"\n]*\"|“[^“”\n]*”|\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]|\n"
+    r"max\.(?= ?\w)|\d{1,3}(?=x\b|/(?:day|tag)\b)|\b(?:[^\W\d_]\.){2,}|\"[^\"\n]*\"|“[^“”\n]*”"
+    r"|\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]|\n"
 )
 QUOTES = '"“”'
 WORD, NAME, DIRECTION, AMOUNT, BETWEEN, UNTIL = "word", "name", "direction", "amount", "between", "until"
@@ -91,7 +93,7 @@ def tokens_read(sentence: str, names: KnownNames, today: date) -> list[Token]:
     """Return the tokens of a wish; none of the reader's own `names` is split."""
     named = _named(list(_tokens(sentence)), names, sentence)
     tokens = _translated(_corrected(_ruled(named)))
-    return _compounded(list(_phrases(_capped(list(_dated(tokens, today))))))
+    return _compounded(list(_phrases(_apart(_capped(list(_dated(tokens, today)))))))
 
 
 def _tokens(sentence: str) -> Iterator[Token]:
@@ -103,10 +105,21 @@ def _tokens(sentence: str) -> Iterator[Token]:
             yield Token(WORD, ".", match.start(), match.end())
         else:
             text = fold(typed).replace("’", "'")
-            yield Token(WORD, _APOSTROPHES.get(text, text), match.start(), match.end())
+            yield Token(WORD, _SPELLED.get(text, text), match.start(), match.end())
 
 
-_APOSTROPHES = {word.replace("'", ""): word for word in ("don't", "doesn't", "can't", "isn't", "shouldn't")}
+_SPELLED = {
+    "max.": "max",
+    "↑": "more",
+    "👍": "more",
+    "↓": "less",
+    "👎": "less",
+    "wanna": "want",
+    "gonna": "going",
+    "abt": "about",
+    "and/or": "or",
+    "•": ".",
+} | {word.replace("'", ""): word for word in ("don't", "doesn't", "can't", "isn't", "shouldn't")}
 
 
 def _ruled(tokens: list[Token]) -> list[Token]:
@@ -280,6 +293,27 @@ def _dated(tokens: list[Token], today: date) -> Iterator[Token]:
             text = tokens[at].text if tokens[at].text in UNTIL_WORDS else "for"
             yield Token(UNTIL, text, tokens[at].begin, tokens[at + read - 1].end, day=day)
             at += read
+
+
+def _apart(tokens: list[Token]) -> list[Token]:
+    """Return the tokens; "give chess a rest" is "chess" and a direction."""
+    words = [token.text if token.kind == WORD else "" for token in tokens]
+    for first, typed in enumerate(words):
+        found = [
+            (at, half, direction)
+            for half, verbs, direction in APART
+            if typed in verbs and words[first - 1 : first] not in (["never"], ["don't"], ["not"])
+            for at in range(first + 2, len(words))
+            if tuple(words[at : at + len(half)]) == half and not _SEPARATORS & set(words[first:at])
+        ]
+        if found:
+            at, half, direction = max(found, key=lambda one: len(one[1]))
+            end = at + len(half)
+            own = " ".join(token.typed for token in tokens[at:end] if token.typed)
+            token = Token(DIRECTION, own, tokens[at].begin, tokens[end - 1].end, direction, own=own)
+            verb = replace(tokens[first], text="please")
+            return [*tokens[:first], verb, *tokens[first + 1 : at], token, *_apart(tokens[end:])]
+    return tokens
 
 
 def _phrases(tokens: Sequence[Token]) -> Iterator[Token]:

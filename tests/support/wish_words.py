@@ -23,7 +23,7 @@ PHRASE_WORDS_MAX = 4
 # How notes begin that say nothing of the part but that it was not understood.
 UNREAD = ("Not understood", "Nothing there could be understood")
 RIGHT, ASKS, WRONG = "right", "asks", "wrong"
-FILES = ("en", "de", "ux", "later", "sources", "sources_later", "starts", "starts_later")
+FILES = ("en", "de", "ux", "later", "sources", "sources_later", "starts", "starts_later", "plain")
 SOURCES = {
     "kottke.org": "kottke.org",
     "daringfireball.net": "Daring Fireball",
@@ -151,6 +151,11 @@ def _has(part: str, reading: Reading) -> bool:
         # A part that the settings cannot express has a message of its own. "Not understood" is a different
         # one.
         return bool(reading.question) or any(not note.startswith(UNREAD) for note in reading.notes)
+    if kind == "tell":
+        # One of these words stands in what is said.
+        said = [note for note in reading.notes if not note.startswith(UNREAD)]
+        said += [reading.question.text] if reading.question else []
+        return any(fold(word) in fold(" ".join(said)) for word in about.split("/"))
     if kind == "out":
         # The switch is no setting: a note says where it is.
         said = [note for note in reading.notes if "Today" in note and about in note]

@@ -380,3 +380,71 @@ def test_a_word_that_carries_a_sentence_is_no_target(words: str):
     labels = [wish.target.key for wish in reading.wishes]
     labels += [one.label for one in reading.question.choices] if reading.question else []
     assert all("murder" in label for label in labels)
+
+
+@pytest.mark.parametrize(
+    ("words", "direction"),
+    [
+        ("don't hide crypto any more", "unmute"),
+        ("Krypto nicht mehr stummschalten", "unmute"),
+        ("stop recommending crypto", "none"),
+        ("no need to show me crypto", "none"),
+        ("I don't wanna see crypto", "none"),
+        ("I couldn't live without xkcd", "more"),
+        ("give politics a rest", "less"),
+        ("turn the crypto down a notch", "less"),
+        ("put ars first", "more"),
+        ("take Trump off my page", "none"),
+        ("dreh Politik runter", "less"),
+        ("Raumfahrt hochdrehen", "more"),
+        ("schraub die Politik mal etwas zurück", "less"),
+        ("crypto nein danke", "none"),
+        ("Fußball gern", "more"),
+        ("HN: less", "less"),
+        ("guardain more often", "more"),
+        ("Trump muss weg", "none"),
+        ("Politik darf ruhig weniger werden", "less"),
+        ("ich würde mich freuen, wenn es mehr über Bücher gäbe", "more"),
+    ],
+)
+def test_a_turn_of_phrase_means_what_people_mean_by_it(words: str, direction: str):
+    reading = read(words)
+    assert [wish.direction for wish in reading.wishes] == [direction] and reading.question is None
+    assert len(reading.wishes[0].target.label.split()) <= 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("hide trump but not in the guardian", "not in the guardian"),
+        ("morgens keine Politik", "morgens"),
+        ("no politics in December", "in December"),
+        ("zeig ab Januar wieder Fußball", "ab Januar"),
+        ("less chess, except when it's about Germany", "except"),
+        ("hacker news is great but only the ones about programming", "only the ones about programming"),
+    ],
+)
+def test_a_condition_is_said_wherever_it_stands(words: str, said: str):
+    question = read(words).question
+    assert question is not None and said in question.text
+
+
+@pytest.mark.parametrize(
+    "words", ["no crypto for a while", "vorerst kein Krypto", "no crypto over christmas"]
+)
+def test_a_time_without_an_end_is_asked_with_answers(words: str):
+    question = read(words).question
+    assert question is not None and len(question.choices) == 3
+    untils = [read(choice.words).wishes[0].until for choice in question.choices]
+    assert untils == [TODAY + timedelta(days=7), TODAY + timedelta(days=30), None]
+
+
+def test_the_end_of_what_is_told_first_is_the_end_of_the_mute():
+    reading = read("I'm away until Sunday, no politics please")
+    assert [(wish.target.key, wish.until) for wish in reading.wishes] == [("politics", date(2026, 11, 29))]
+    assert read("heute kein Fußball").wishes[0].until == TODAY
+
+
+@pytest.mark.parametrize("words", ["there's hardly anything about books", "kaum noch Bücher"])
+def test_too_few_or_too_many_is_asked(words: str):
+    assert read(words).wishes == () and read(words).question is not None
