@@ -1,12 +1,12 @@
 """JSON API of items: one with its body as published, lists by filters, marking many as read, and mutes."""
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Literal
 
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Query, Router, Schema
-from pydantic import Field
+from pydantic import AfterValidator, AwareDatetime, Field
 
 from digest.articles.render import addresses_render
 from digest.daily.best import best_key
@@ -90,12 +90,23 @@ class ListOut(Schema):
     seen: datetime
 
 
+def _utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:  # the year 10,000 begins early in the east
+        raise ValueError("A moment lies within the years 1 to 9999.") from error
+
+
+# A moment that a client sends. Without a time zone it can be compared with none of ours.
+Moment = Annotated[AwareDatetime, AfterValidator(_utc)]
+
+
 class ReadIn(Schema):
     """The items to mark as read: by id, or all of a `list` that were there at the moment `seen`."""
 
     item_ids: Annotated[list[ItemId], Field(max_length=IDS_MAX)] = []
     list: ListIn | None = None
-    seen: datetime | None = None
+    seen: Moment | None = None
 
 
 class MarkedOut(Schema):
@@ -108,7 +119,7 @@ class MarkedOut(Schema):
 class UnreadIn(Schema):
     """The moment that marking as read answered."""
 
-    at: datetime
+    at: Moment
 
 
 class CountOut(Schema):
