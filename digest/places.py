@@ -8,6 +8,7 @@ Everything else a reader asks for takes turns with their own other requests (`tu
 for much at once lets others go first between the queries and the steps of an answer (`turn_let_pass`).
 """
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -43,6 +44,10 @@ TURN_WAIT_S: Final = 10.0
 # more.
 SHARE_WAIT_S: Final = 2.0
 SHARE_TIMES: Final = 3.0
+# Others let slow work pass for its first tenth of a second. A picture of a quick publisher takes a tenth of
+# that, and needs the processor for most of it. What takes longer waits for another site, and nobody need wait
+# for that.
+SLOW_BESIDE_S: Final = 0.1
 # Whoever asks is looked up again if that was done longer ago: a body may take half a minute to arrive.
 KNOWN_S: Final = 1.0
 PAGE_LINE, PROGRAM_LINE, LONG_LINE = "page", "program", "long"
@@ -59,7 +64,8 @@ class Places:
     def __init__(self, count: int | None, *, waiting: int = WAITING_MAX) -> None:
         self._count, self._waiting_max = count, waiting
         self._taken, self._waiting = Counter[object](), Counter[tuple[object, str]]()
-        self._beside = Counter[object]()
+        # Who is answered beside the turns, and until when others let them pass (`time.monotonic`).
+        self._beside: list[tuple[object, float]] = []
         self._changed = Condition()
 
     @contextmanager
@@ -67,11 +73,13 @@ class Places:
         """Yield whether the reader `who` has a place during the block; wait up to `wait_s` for it.
 
         It does not wait if as many of the reader's requests wait in this `line` as may. A place of slow work
-        ends the turn of the request, so that its reader's pages need not wait for it. What follows the slow
-        work is done beside the turn, for a credential that has not ended meanwhile.
+        ends the turn of the request, so that its reader's pages need not wait for it. The first 0.1 s of the
+        slow work, and what follows it, are done beside the turn; the latter for a credential that has not
+        ended meanwhile.
         """
         if self is not TURNS:
             turn_end()
+            _turn_beside(SLOW_BESIDE_S)
         has_place = self._take(who, wait_s, line)
         try:
             yield has_place
@@ -81,7 +89,7 @@ class Places:
                     self._less(self._taken, who)
                     self._changed.notify_all()
             if self is not TURNS:
-                _turn_resume()
+                _turn_beside()
         if self not in (TURNS, LONG, EXPORTS) and who == getattr(_request, "who", None):
             _request.waited = True
             credential_check()
@@ -113,15 +121,19 @@ class Places:
             return not self._is_free(who)
 
     @contextmanager
-    def beside(self, who: object) -> Iterator[None]:
-        """Count a request that needs no place, during the block: those who wait for more let it pass."""
+    def beside(self, who: object, for_s: float = math.inf) -> Iterator[None]:
+        """Count a request that needs no place, during the block: those who wait for more let it pass.
+
+        They do for `for_s` at most.
+        """
+        one = who, time.monotonic() + for_s
         with self._changed:
-            self._beside[who] += 1
+            self._beside.append(one)
         try:
             yield
         finally:
             with self._changed:
-                self._less(self._beside, who)
+                self._beside.remove(one)
                 self._changed.notify_all()
 
     def _is_free(self, who: object) -> bool:
@@ -131,14 +143,18 @@ class Places:
 
     def let_pass(self, who: object, wait_s: float) -> None:
         """Wait up to `wait_s` while others are answered of whom fewer requests wait than of `who`."""
+        until = time.monotonic() + wait_s
         with self._changed:
-            self._changed.wait_for(lambda: not self._is_outdone(who), timeout=wait_s)
+            while (now := time.monotonic()) < until and (ends := self._outdone_until(who)) > now:
+                self._changed.wait(min(ends, until) - now)
 
-    def _is_outdone(self, who: object) -> bool:
+    def _outdone_until(self, who: object) -> float:
+        """Return until when others go before `who`, if nothing changes: minus infinity if none do."""
         in_line = Counter[object]()
         for (one, _line), count in self._waiting.items():
             in_line[one] += count
-        return any(in_line[other] < in_line[who] for other in (*self._taken, *self._beside))
+        others = (*((one, math.inf) for one in self._taken), *self._beside)
+        return max((ends for one, ends in others if in_line[one] < in_line[who]), default=-math.inf)
 
     @staticmethod
     def _less(counts: Counter[Any], who: object) -> None:
@@ -230,10 +246,10 @@ def credential_check() -> None:
         check()
 
 
-def _turn_resume() -> None:
-    """Let those who ask for more at once wait for this request again: its slow work has ended."""
+def _turn_beside(for_s: float = math.inf) -> None:
+    """Let those who ask for more at once wait for this request, whose turn has ended: for `for_s` at most."""
     if (turn := getattr(_request, "turn", None)) and _request.had:
-        turn.enter_context(TURNS.beside(_request.who))
+        turn.enter_context(TURNS.beside(_request.who, for_s))
 
 
 def last_refused() -> Refused | None:

@@ -367,13 +367,30 @@ def test_who_asks_for_more_at_once_lets_anothers_picture_finish_first(mallorys: 
 
 
 @pytest.mark.usefixtures("patient")
-def test_a_picture_that_waits_for_its_publisher_holds_up_nobody():
+def test_a_picture_that_waits_for_its_publisher_holds_up_nobody_for_long():
     order: list[str] = []
     with turns_open():
         turn_spare("Ada")
         with places.PICTURES.place("Ada"):
             shared("Mallory", 5, order).join(10)
             assert order == ["Mallory"]
+
+
+@pytest.mark.parametrize("begin", [partial(turn_begin, check=bool), turn_spare])
+@pytest.mark.usefixtures("patient")
+def test_a_picture_of_a_quick_publisher_finishes_first(
+    begin: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(places, "SLOW_BESIDE_S", 20.0)
+    order: list[str] = []
+    with turns_open():
+        begin("Ada")
+        with places.PICTURES.place("Ada"):
+            mallory = shared("Mallory", 5, order)
+            mallory.join(0.2)
+            order.append("Ada")
+    mallory.join(10)
+    assert order == ["Ada", "Mallory"] and not TURNS._beside
 
 
 @pytest.mark.parametrize("begin", [partial(turn_begin, check=bool), turn_spare])
