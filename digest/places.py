@@ -178,6 +178,9 @@ LONG: Final = Places(LONG_AT_ONCE)
 EXPORTS: Final = Places(EXPORTS_AT_ONCE)
 SIGN_INS: Final = Places(SIGN_INS_AT_ONCE)
 MAILS: Final = Places(MAILS_AT_ONCE)
+# How many articles a computation reads before it looks for others: a millisecond or two of work. A look takes
+# some microseconds.
+ARTICLES_A_LOOK: Final = 100
 Step = TypeVar("Step")
 TURNS: Final = Places(None, waiting=TURNS_WAITING_MAX)
 _request = local()
@@ -292,11 +295,20 @@ def turn_let_pass() -> None:
         _request.shared_s += time.monotonic() - began
 
 
-def turn_shared(steps: Iterable[Step]) -> Iterator[Step]:
-    """Yield the steps of a long computation that asks no database, and let others go first before each."""
-    for step in steps:
-        turn_let_pass()
+def turn_shared(steps: Iterable[Step], *, every: int = 1) -> Iterator[Step]:
+    """Yield the steps of a long computation that asks no database, and let others go first.
+
+    It looks for others before every step, or before the first of `every` so many.
+    """
+    for n, step in enumerate(steps):
+        if not n % every:
+            turn_let_pass()
         yield step
+
+
+def articles_shared(articles: Iterable[Step]) -> Iterator[Step]:
+    """Yield many articles that a computation reads, and let others go first now and then."""
+    return turn_shared(articles, every=ARTICLES_A_LOOK)
 
 
 def turn_share(

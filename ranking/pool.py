@@ -1,6 +1,7 @@
 """The items to rank, in columns: their texts, labels, sources and values by id. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,14 @@ Mask = NDArray[np.bool_]
 # Topics, each with its other names.
 NamedTopics = tuple[tuple[str, tuple[str, ...]], ...]
 FindAbout = Callable[[Sequence[str], Ids], Mapping[str, Ids]]
+Step = TypeVar("Step")
+
+
+class InSteps(Protocol):
+    """How a long computation goes through many things: it may pause before any of them."""
+
+    def __call__(self, things: Iterable[Step], /) -> Iterator[Step]:
+        """Yield the things in their order."""
 
 
 class ItemValues(Mapping[int, float]):
@@ -68,13 +77,20 @@ class Pool:
     are seconds since 1970. `source_codes` are indices of `sources`.
     """
 
-    def __init__(self, candidates: Sequence[Candidate], find_about: FindAbout | None = None) -> None:
+    def __init__(
+        self,
+        candidates: Sequence[Candidate],
+        find_about: FindAbout | None = None,
+        *,
+        in_steps: InSteps = iter,
+    ) -> None:
         """Build the columns, in the order of `candidates`.
 
         `find_about` takes some topics and the ids of all candidates and returns, by topic key, the places of
-        those that are about it. Without it topics are found by their words alone.
+        those that are about it. Without it topics are found by their words alone. All texts are read with
+        `in_steps`.
         """
-        self.candidates = candidates
+        self.candidates, self._in_steps = candidates, in_steps
         self.ids: Ids = np.array([c.item_id for c in candidates], dtype=np.int64)
         self.timestamps: Floats = np.array([c.dated_at.timestamp() for c in candidates], dtype=np.float64)
         codes: dict[str, int] = {}
@@ -105,7 +121,7 @@ class Pool:
             term: [] for term in terms if term not in self._matches and first_words(term)
         }
         search = terms_search(rows)
-        for row, text in enumerate(self._texts_folded() if rows else ()):
+        for row, text in enumerate(self._in_steps(self._texts_folded() if rows else ())):
             for term in search(text):
                 rows[term].append(row)
         for term, places in rows.items():
@@ -114,14 +130,15 @@ class Pool:
 
     def _texts_folded(self) -> list[str]:
         if not self._texts:
-            self._texts = [fold_lightly(f"{c.title}\n{c.text}") for c in self.candidates]
+            read = self._in_steps(self.candidates)
+            self._texts = [fold_lightly(f"{c.title}\n{c.text}") for c in read]
         return self._texts
 
     def matches(self, term: str) -> Mask:
         """Return a mask of candidates with `term` as their subject (`subject_finder`), or as a label."""
         if (known := self._matches.get(term)) is None:
             texts, finds = self._texts_folded(), subject_finder(term)
-            known = self._matches[term] = np.fromiter(map(finds, texts), np.bool_, len(texts))
+            known = self._matches[term] = np.fromiter(map(finds, self._in_steps(texts)), np.bool_, len(texts))
             known[self._label_rows(term)] = True
         return known
 

@@ -24,6 +24,7 @@ from digest.entities import ITEM_WINDOW_DAYS
 from digest.items.meanings import topics_about
 from digest.items.selectors import CANDIDATES_MAX, items_window
 from digest.models import Reader
+from digest.places import articles_shared
 from ranking.entities import EffectiveConfig
 from ranking.mutes import MuteFilter
 from ranking.pool import Ids, Pool
@@ -76,7 +77,7 @@ def replay_load(*, reader: Reader, now: dt.datetime, configs: Sequence[Effective
     Taste is read if it counts in one of `configs`.
     """
     found = items_window(reader_id=reader.pk, now=now, days=days + ITEM_WINDOW_DAYS, limit=2 * CANDIDATES_MAX)
-    pool = Pool(found.candidates, topics_about)
+    pool = Pool(found.candidates, topics_about, in_steps=articles_shared)
     pool.search_for([one.config for one in configs])
     origins = {c.item_id: (c.source, found.articles[c.item_id]) for c in found.candidates}
     articles = np.array([found.articles[c.item_id] for c in found.candidates], dtype=np.int64)

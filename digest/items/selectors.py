@@ -17,6 +17,7 @@ from digest.errors import ItemNotFound
 from digest.items.clustering import stories_split, story_title
 from digest.items.own_names import own_feeds, own_names
 from digest.models import Feed, Feedback, Impression, Item, Reader, Reading, Source, Subscription
+from digest.places import articles_shared
 from ranking.common.categories import category_key, category_keys, label_keys
 from ranking.entities import Candidate, Mute
 from ranking.mutes import MuteFilter
@@ -213,7 +214,8 @@ def _window_rows(
     late = came_late_since(now - timedelta(days=ITEM_WINDOW_DAYS))
     rows = rows.annotate(late=late)
     fields = (*CANDIDATE_FIELDS, "story_id", "article", "own", "late")
-    found = [_WindowRow(*row) for row in rows.values_list(*fields, "feed__subscriptions__id")[:limit]]
+    newest = rows.values_list(*fields, "feed__subscriptions__id")[:limit]
+    found = [_WindowRow(*row) for row in articles_shared(newest.iterator(CANDIDATES_MAX))]
     if latest:
         new = subscriptions_new(now=now).filter(reader=reader_id, in_today=True)
         older = items_latest(subscriptions=new, now=now, seen_by=seen_by)
@@ -236,7 +238,7 @@ def mutes_split(rows: list[_WindowRow], mutes: MuteFilter) -> tuple[list[_Window
     """Return the rows that no mute hides, and how many articles each mute hides completely."""
     if not mutes:
         return rows, {}
-    hiding = [mutes.finds(row.candidate) for row in rows]
+    hiding = [mutes.finds(row.candidate) for row in articles_shared(rows)]
     shown = [row for row, mute in zip(rows, hiding, strict=True) if mute is None]
     left = {row.article for row in shown}
     gone = {row.article: mute for row, mute in zip(rows, hiding, strict=True) if mute}

@@ -14,6 +14,7 @@ import numpy as np
 from digest.items.meanings import topics_about, vectors_for
 from digest.items.selectors import items_candidates
 from digest.models import Item
+from digest.places import articles_shared, turn_let_pass
 from ranking.common.categories import topic_categories
 from ranking.common.text import topic_key
 from ranking.entities import Candidate
@@ -84,9 +85,11 @@ def items_about(*, reader_id: UUID, query: str, found: Sequence[int], now: datet
     candidates = items_candidates(reader_id=reader_id, now=now, days=DAYS, limit=ITEMS_MAX)
     if not candidates:
         return Alike()
-    pool = Pool(candidates)
+    pool = Pool(candidates, in_steps=articles_shared)
     vectors = vectors_for(pool.ids.tolist())
+    turn_let_pass()
     words, likeness = _likeness(vectors, pool, query)
+    turn_let_pass()
     filed = [pk for pk in _filed_under(pool, query) if pk not in found][:FILED_MAX]
     rows = [row for row in np.argsort(-likeness, kind="stable").tolist() if likeness[row] > 0]
     known = {*found, *pool.ids[pool.matches(query)].tolist()}
@@ -130,5 +133,5 @@ def _own_pool(candidates: Sequence[Candidate]) -> Pool:
                 found[topic_key(topic)] = np.flatnonzero(meaning.about(vectors))
         return found
 
-    pool = Pool(candidates, find)
+    pool = Pool(candidates, find, in_steps=articles_shared)
     return pool

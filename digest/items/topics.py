@@ -10,6 +10,7 @@ from uuid import UUID
 
 from digest.items.meanings import topics_about
 from digest.items.selectors import items_candidates
+from digest.places import articles_shared
 from ranking.common.categories import EMPTY_CATEGORIES, author_names, category_key, topic_categories
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from ranking.entities import Candidate
@@ -57,7 +58,7 @@ def topic_counts(
     names of topics, by the key of the topic.
     """
     candidates = items_candidates(reader_id=reader_id, now=now, days=TOPIC_DAYS, limit=ITEMS_MAX)
-    pool = Pool(candidates, topics_about)
+    pool = Pool(candidates, topics_about, in_steps=articles_shared)
     pool.search_meanings(topics)
     known = EMPTY_CATEGORIES.union(*map(topic_categories, topics))
     categories = _frequent_labels((one.categories for one in candidates), known)

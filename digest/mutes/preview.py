@@ -17,6 +17,7 @@ from digest.items.selectors import (
     subscribed_titles,
 )
 from digest.models import Item, Reader
+from digest.places import articles_shared
 from ranking.common.text import FUNCTION_WORDS, fold, search_terms
 from ranking.entities import InvalidMute, Mute
 from ranking.mutes import AUTHOR, CATEGORY, SOURCE, WORD, MuteFilter, mute_check, mute_key
@@ -91,7 +92,7 @@ def mute_preview(*, reader: Reader, mute: Mute, now: dt.datetime) -> MutePreview
     """
     candidates = items_candidates(reader_id=reader.pk, now=now)
     hides = MuteFilter([mute])
-    found = [candidate.title for candidate in candidates if hides.finds(candidate)]
+    found = [candidate.title for candidate in articles_shared(candidates) if hides.finds(candidate)]
     return MutePreview(mute, len(found), len(candidates), tuple(found[:TITLES_MAX]))
 
 

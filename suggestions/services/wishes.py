@@ -16,6 +16,7 @@ from django.utils.translation import gettext, gettext_noop
 from digest.days import day_of
 from digest.items.selectors import items_window, reader_source_titles, subscribed_own_names, subscribed_titles
 from digest.models import Reader
+from digest.places import articles_shared
 from digest.signed import DRAFT_LIFETIME_S, values_read, values_sign
 from ranking.config_body import body_changes, effective_body
 from ranking.config_words import change_words
@@ -256,7 +257,7 @@ def _drafts(
     titles = reader_source_titles(reader_id=reader_id, keys=keys)
     made = []
     for (change, after), preview in zip(possible, previews, strict=True):
-        about = [item for item in items if change.touches(item)]
+        about = [item for item in articles_shared(items) if change.touches(item)]
         sentence = _sentence(change, effective, after, titles)
         label = titles.get(change.label, change.label)
         signed = _sign(reader_id, change, words)

@@ -27,6 +27,7 @@ from digest.articles.pictures import inside_allowed, picture_href
 from digest.daily.presentation import age_moment, published_words
 from digest.feedback.reasons import OTHER_REASON_MAX_CHARS, OWN_WORDS_MAX
 from digest.models import Item, Reader, Source
+from digest.places import turn_let_pass
 from digest.requests import reader_of
 from ranking.common.text import words_cut
 from ranking.language import thousands
@@ -45,6 +46,7 @@ TAP = '<details class="thumb"><summary>{}</summary>{}</details>'
 
 def item_part(request: HttpRequest, name: str, *values: Any) -> SafeString:
     """Return the HTML of the macro `name` with `values` for a request's reader, or the constant `name`."""
+    turn_let_pass()
     made = macros().make_module(_Words().functions | _page(request))
     part = getattr(made, name)
     return mark_safe(str(part(*values) if values else part))
