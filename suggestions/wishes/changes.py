@@ -65,8 +65,8 @@ def change_of(wish: Wish, facts: Facts) -> Change | Refusal:
 
 def _unmute(wish: Wish, effective: EffectiveConfig) -> Change | Refusal:
     """Return the end of a mute: of the one in the source that was named, else the widest of this value."""
-    wanted = topic_key(wish.target.key)
-    found = [mute for mute in effective.config.mutes if topic_key(mute.value) == wanted]
+    wanted = {topic_key(wish.target.key), topic_key(wish.target.label)}
+    found = [mute for mute in effective.config.mutes if topic_key(mute.value) in wanted]
     if wish.within:
         found = [mute for mute in found if mute.within == wish.within]
     if found:

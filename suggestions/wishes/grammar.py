@@ -20,6 +20,7 @@ from suggestions.wishes.lexicon import (
     KIND_WORDS,
     LENGTHS,
     MISS,
+    NOT,
     OLD_WORDS,
     ONLY,
     PRONOUNS,
@@ -115,7 +116,7 @@ def clauses_read(sentence: str, names: KnownNames, today: date) -> list[Clause]:
     tokens = tokens_read(sentence, names, today)
     found: list[Clause] = []
     leading: Token | None = None
-    later = ""
+    later, is_reason = "", False
     for part in _parts(tokens):
         later = part.later or ("" if part.is_first else later)
         if not part.tokens:
@@ -129,7 +130,9 @@ def clauses_read(sentence: str, names: KnownNames, today: date) -> list[Clause]:
             leading = None if found else days[0]
             found = [c if c.dated else replace(c, until=days[0].day, dated=True) for c in found]
             continue
-        if part.tokens[0].typed in REASONS and DIRECTION not in {token.kind for token in part.tokens}:
+        is_reason = part.tokens[0].typed in REASONS or (is_reason and not part.is_first)
+        is_reason = is_reason and DIRECTION not in {token.kind for token in part.tokens}
+        if is_reason:
             continue
         caps = [token.value for token in part.tokens if token.kind == CAP]
         rule = _rule(part.tokens)
@@ -201,7 +204,8 @@ def _join(clauses: list[Clause]) -> list[Clause]:
         if found and found[-1].target and is_pronoun and clause.direction not in (FRESHER, OLDER):
             given = found[-1].direction if found[-1].direction not in ("", WEAK) else clause.direction
             last = max(found[-1].last, clause.last)
-            found[-1] = replace(found[-1], direction=given, last=last, limit="")
+            cap, rule = found[-1].cap or clause.cap, found[-1].rule or clause.rule
+            found[-1] = replace(found[-1], direction=given, last=last, cap=cap, rule=rule, limit="")
         elif clause.target not in PRONOUNS or not clause.inherited:
             found.append(clause)
     return found
@@ -419,12 +423,14 @@ def _direction(words: Sequence[str], given: str, *, so_much: bool, again: bool) 
         return MORE
     if found - {WEAK}:
         found.discard(WEAK)
-    if so_much and found & {NONE, AGAINST}:
+    if so_much and found & {NONE, AGAINST, NOT}:
         return LESS
     if not found:
         return given
     if found == {WEAK}:
         return UNMUTE if again else MORE
+    if NOT in found:
+        return AGAINST if found <= {NOT, AGAINST, WEAK} else UNCLEAR
     if found <= _NEGATIVE:
         # "Always this chess: I can't stand it."
         return NONE if NONE in found else found.pop() if len(found) == 1 else LESS

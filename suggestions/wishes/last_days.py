@@ -135,7 +135,7 @@ _OPEN_ENDS = [
 ]
 _THIS_WEEK = re.compile(r"\b(?:this week|diese[rn]? woche)\b", re.IGNORECASE)
 _FREE_OF = ("without", "no", "nothing")
-_PERIODS = (["week"], ["month"], ["weekend"])
+_PERIODS = (["week"], ["month"], ["weekend"], ["year"])
 _AFTER_PERIOD = frozenset(
     ["please", "thanks", "thank", "no", "nothing", "hide", "mute", "less", "off", "without", "not", "don't"]
 )

@@ -12,6 +12,8 @@ from suggestions.wishes.wish import BIG, SMALL, USUAL
 SO_MUCH = "so much"
 # A dislike that may mean less, or nothing at all.
 AGAINST = "against"
+# Alone it is a dislike. With another direction it is unclear: "do not leave chess out".
+NOT = "not"
 ONLY = "only"
 # An unclear direction: two that contradict each other.
 UNCLEAR = "unclear"
@@ -100,6 +102,7 @@ _KINDS = {
         OLDER,
         SO_MUCH,
         AGAINST,
+        NOT,
         UNCLEAR,
         ONLY,
     ),
@@ -137,7 +140,7 @@ _APART = (
         "turn dial tone ramp scale crank pump bump push pull move put place rank list bring",
         MORE,
     ),
-    ("back", "bring want get have give let take", UNMUTE),
+    ("back", "bring want get have give let take put", UNMUTE),
     (
         "off | out | away | out of my | off my | aside",
         "take throw kick cut weed filter leave keep get turn switch shut clear strip put",
@@ -159,7 +162,9 @@ CAP_AFTER = tuple(
         " | cap | enough | is plenty | are plenty | will do | suffice | suffices | and no more"
     )
 )
-CAP_BEFORE = tuple(phrases_of("is enough | limit | cap | restrict | ration | max | maximum | at most"))
+CAP_BEFORE = tuple(
+    phrases_of("is enough | happy with | limit | cap | restrict | ration | max | maximum | at most")
+)
 CAP_TOTALS = tuple(phrases_of("fewer than | less than"))
 CAP_ENDS = tuple(
     phrases_of(

@@ -204,7 +204,9 @@ def _clause_read(clause: Clause, asker: Asker, lookup: Lookup, today: date) -> W
         return _no_target(clause, asker, lookup)
     if clause.direction == UNMUTE and not clause.condition:
         what, where = _source_of(clause, lookup) or (clause.target, None)
-        return Wish(UNMUTE, lookup.word(what), within=where.key if where else "")
+        sources = [] if where else lookup.sources_exact(what)
+        target = sources[0] if len(sources) == 1 else lookup.word(what)
+        return Wish(UNMUTE, target, within=where.key if where else "")
     if (limit := _daily_limit(clause, lookup)) is not None:
         return limit
     if (wish := _muted_within(clause, asker, lookup)) is not None:
