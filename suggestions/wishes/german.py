@@ -25,6 +25,7 @@ _SPLIT_VERBS = (
     ("blende blend schalte schalt stell stelle mach mache dreh drehe lass", "aus ab", "hide"),
     ("nimm nehme wirf werfe schmeiss lass räum sortier filter filtere", "raus weg heraus aus", "hide"),
     ("halt halte", "fern", "hide"),
+    ("wenn falls", "gäbe", "would be nice if"),
 )
 # Verbs of two halves, "blende … aus": the second one, at the end of a part, says what is meant.
 _SPLIT = {
@@ -36,7 +37,7 @@ _SPLIT = {
 GERMAN |= {
     (f"{half}{verb}n" if verb.endswith("e") else f"{half}{verb}en",): (meant,)
     for (verb, half), meant in _SPLIT.items()
-    if half not in ("ein", "ab")
+    if half not in ("ein", "ab", "gäbe")
 }
 _LONGEST = max(map(len, GERMAN))
 GERMAN_WORDS = {word for phrase in GERMAN for word in phrase}
@@ -77,7 +78,7 @@ def german_words(words: Sequence[str]) -> list[tuple[list[Word], int]]:
             # "Keine … mehr" is no more than "keine …".
             english = ("please",)
         elif meant := _second_half(words[:at], typed, words[at + read :]):
-            english = (meant,)
+            english = tuple(meant.split())
         elif typed == "noch" and neither:
             english, neither = ("nor",), False
         elif typed in ("gern", "gerne", "ja", "nein") and _is_end(words[at + read :]):

@@ -137,8 +137,8 @@ def clauses_read(sentence: str, names: KnownNames, today: date) -> list[Clause]:
         caps = [token.value for token in part.tokens if token.kind == CAP]
         rule = _rule(part.tokens)
         clauses = _clauses(part, before)
-        if not clauses and (caps or rule):
-            # A count or a rule alone, "at most five a day", is a clause about nothing.
+        if not clauses and (caps or rule or (part.tokens and _limit(part, ()))):
+            # A count or a rule alone, "at most five a day", is a clause about nothing. So is praise.
             clauses = [_clause(part, (), ())]
         if found and (part.condition or caps or rule) and not any(clause.target for clause in clauses):
             # "Less chess, except from Gazette." "Gazette, at most two a day." "Gazette, but not in Today."
@@ -383,13 +383,18 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
 
 
 def _phrase(tokens: Sequence[Token]) -> str:
-    phrase = " ".join(token.typed for token in tokens if token.typed)
+    typed = [token.typed for token in tokens if token.typed]
+    # "Apple apple apple" is said once.
+    phrase = " ".join(word for n, word in enumerate(typed) if [word] != typed[n - 1 : n])
     head, _, subject = phrase.rpartition("-")
     return head if head and subject in _SUBJECTS else phrase
 
 
 # The second half of a German compound that says that the first is a subject.
 _SUBJECTS = frozenset({"thema", "themen", "ergebnisse", "nachrichten", "artikel", "beiträge", "news", "kram"})
+_SUBJECTS |= {"meldungen", "geschichten", "sachen", "zeug", "posts", "texte"}
+# After a target they begin what is told of it.
+_TELLERS = frozenset({"i", "you", "we", "ich", "du", "wir"})
 
 
 def _halves(tokens: Sequence[Token]) -> tuple[str, str, str] | None:
@@ -451,7 +456,9 @@ _TOGETHER = {
 
 def _strip(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
     """Return a target without the words around it, its kind and its length, if named."""
-    rest, about, subject, length = list(tokens), "", False, ""
+    # "The football news I hid" are football news.
+    told = (n for n, one in enumerate(tokens[:-1]) if n and one.typed in _TELLERS)
+    rest, about, subject, length = list(tokens[: next(told, len(tokens))]), "", False, ""
     while rest and rest[0].kind == WORD and rest[0].text in _BEFORE:
         word = rest[0].text
         if len(rest) == 1 and word not in FILLERS | LENGTHS:

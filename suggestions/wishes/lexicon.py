@@ -63,7 +63,7 @@ KIND_WORDS: Mapping[str, str] = {
     **dict.fromkeys(("category", "categories"), "category"),
     **dict.fromkeys(("source", "sources", "publisher", "from"), "source"),
     **dict.fromkeys(("author", "writer", "by"), "author"),
-    **dict.fromkeys(("about", "regarding", "concerning", "mentioning", "containing", "on"), "about"),
+    **dict.fromkeys(("about", "regarding", "concerning", "mentioning", "containing", "with", "on"), "about"),
 }
 # After a target they say that it is a subject.
 # Before "about" they add nothing.

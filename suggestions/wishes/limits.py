@@ -15,7 +15,7 @@ from suggestions.wishes.lexicon import AGAINST, ONLY, WEAK
 
 COUNT, PRAISE, QUESTION = "count", "praise", "question"
 LIMITS = {
-    "undo": gettext_noop("Settings keeps every version: choose there which one to go back to."),
+    "undo": gettext_noop("Settings can undo that: it keeps every version. Choose which one to go back to."),
     PRAISE: gettext_noop("Thank you. That changes nothing by itself: a thumb up on an article says more."),
     "feeds": gettext_noop(
         "Feeds are added and left under Sources. In words, a source can be hidden: “hide Gazette”."

@@ -137,7 +137,7 @@ def wishes_look_up(lookup: Lookup, today: date) -> Reading:
                 wishes_max=WISHES_MAX, named=named
             )[:300]
         )
-    if wishes or asked or len(notes) > 1:
+    if wishes or asked or len(set(notes)) > 1:
         # Thanks around a wish are not worth an answer.
         notes = [note for note in notes if note != _(LIMITS[PRAISE])]
     if not wishes and not notes and not asked:
@@ -457,8 +457,12 @@ def _unknown(clause: Clause, asker: Asker, lookup: Lookup) -> Wish | Question | 
     if is_short and (clause.direction == AGAINST or (clause.about and not clause.direction)):
         found = _meant(clause, asker, lookup.word(clause.target), lookup)
         return found if clause.direction or not isinstance(found, Question) else replace(found, unknown=True)
-    if clause.direction not in PLAIN_WAYS or len(clause.target.split()) > NAME_WORDS_MAX:
+    if clause.length:
+        return _(LENGTH_NOTE).format(clause.length)
+    if clause.direction not in PLAIN_WAYS:
         return _(NOT_UNDERSTOOD).format(asker.part)
+    if len(clause.target.split()) > NAME_WORDS_MAX:
+        return _long(clause, asker, lookup)
     if clause.inherited and _SENTENCE & set(fold(asker.sentence[slice(*clause.span)]).split()):
         return _(NOT_UNDERSTOOD).format(asker.part)
     near = lookup.nearest(clause.target)
@@ -472,6 +476,17 @@ def _unknown(clause: Clause, asker: Asker, lookup: Lookup) -> Wish | Question | 
     choices += [asker.change(way, lookup.word(clause.target)) for way in ways]
     text = _("I found no source or recent article about “{short}”. What do you mean?")
     return replace(asker.ask(text.format(short=asker.quoted(clause.target)), choices), unknown=True)
+
+
+def _long(clause: Clause, asker: Asker, lookup: Lookup) -> Question | str:
+    """Return the question whether a name in a long phrase is meant; a note if it has no name in capitals."""
+    typed = asker.sentence[clause.begin : clause.end].split()
+    named = [word.strip(",.!?'’") for word in typed if word[:1].isupper()][:OFFERED_MAX]
+    if not named or len(named) * 2 > len(typed) or clause.direction not in (MORE, LESS, NONE):
+        return _(NOT_UNDERSTOOD).format(asker.part)
+    choices = [asker.change(clause.direction, lookup.word(fold(name))) for name in named]
+    text = _("“{short}”: is this what you mean?").format(short=asker.quoted(clause.target))
+    return replace(asker.ask(text, choices), unknown=True)
 
 
 def _is_clear(clause: Clause, lookup: Lookup) -> bool:

@@ -120,7 +120,7 @@ _RULES: Sequence[tuple[str, re.Pattern[str], Callable[[str], bool]]] = [
                rf"(?: (?:want|like|wish|let|me|to|ever|afford|you|dare)){_FEW} (?:miss|mis)"
                rf"(?: out on)?{_ONE}", _always),
         (NEVER_MISS, r"(?:(?:is|are|be|must|should|can) ){0,3}(?:never|not) (?:be |being )?missed", _always),
-        (NEVER_MISS, rf"(?P<a>{_NO_GERMAN})(?P<mid>{_BETWEEN}) ?(?P<b>verpas\w*|entgeh\w*)", _always),
+        (NEVER_MISS, rf"(?P<a>{_NO_GERMAN})(?P<mid>{_BETWEEN}) ?(?P<b>verpas\w*|entgeh\w*|fehlen)", _always),
         (NEVER_MISS, rf"(?P<a>verpas\w*)(?P<mid>{_BETWEEN}) ?(?P<b>{_NO_GERMAN})", _always),
         (ALWAYS_SHOWN, rf"always (?:show|include|list|give|have|see|put|bring)(?: me)?"
                       rf"(?: (?:every|each|all|everything|anything))?(?: single)?(?: {_PIECE})?", _always),

@@ -30,9 +30,9 @@ from suggestions.wishes.rule_words import DROPPED, NAME_MARK, rule_found
 
 _TOKEN = re.compile(
     r"max\.(?= ?\w)|\d{1,3}(?=x\b|/(?:day|tag)\b)|\b(?:[^\W\d_]\.){2,}|\"[^\"\n]*\"|“[^“”\n]*”"
-    r"|\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]|\n"
+    r"|(?<!\w)'[^'\n]+'(?!\w)|\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]|\n"
 )
-QUOTES = '"“”'
+QUOTES = "\"“”'"
 WORD, NAME, DIRECTION, AMOUNT, BETWEEN, UNTIL = "word", "name", "direction", "amount", "between", "until"
 CONDITION, CAP, RULE, START = "condition", "cap", "rule", "start"
 # Ends the value of a cap per week.

@@ -23,7 +23,10 @@ PHRASE_WORDS_MAX = 4
 # How notes begin that say nothing of the part but that it was not understood.
 UNREAD = ("Not understood", "Nothing there could be understood")
 RIGHT, ASKS, WRONG = "right", "asks", "wrong"
-FILES = ("en", "de", "ux", "later", "sources", "sources_later", "starts", "starts_later", "plain")
+FILES = (
+    *("en", "de", "ux", "later", "sources", "sources_later", "starts", "starts_later"),
+    *("plain", "plain_later"),
+)
 SOURCES = {
     "kottke.org": "kottke.org",
     "daringfireball.net": "Daring Fireball",

@@ -445,6 +445,44 @@ def test_the_end_of_what_is_told_first_is_the_end_of_the_mute():
     assert read("heute kein Fußball").wishes[0].until == TODAY
 
 
+@pytest.mark.parametrize(
+    ("words", "wished"),
+    [
+        ("Promis raus, Wissenschaft rein", [("none", "Promis"), ("more", "Wissenschaft")]),
+        ("Less TIME, it's mostly fluff", [("less", "TIME")]),
+        ("bring back the football news that I hid", [("unmute", "football")]),
+        ("apple apple apple everywhere", [("less", "apple")]),
+        ("hide everything with 'Black Friday' in the title", [("none", "Black Friday")]),
+        ("bring back The Verge", [("unmute", "The Verge")]),
+        ("it would be nice if there was something about tea", [("more", "tea")]),
+        ("make sure LWN is never missed", [("keep", "LWN.net")]),
+        ("heise darf nie fehlen", [("keep", "heise online")]),
+    ],
+)
+def test_what_stands_around_a_wish_is_no_part_of_it(words: str, wished: list[tuple[str, str]]):
+    reading = read(words)
+    assert [(wish.direction, wish.target.label) for wish in reading.wishes] == wished
+    assert reading.question is None
+
+
+@pytest.mark.parametrize(
+    "words", ["Ich brauche nicht jeden Tag Fußball", "Ich mag Tennis, aber nicht Fußball", "not Fußball"]
+)
+def test_a_not_is_never_a_part_of_a_name(words: str):
+    question = read(words).question
+    assert question is not None and [one.words.split()[0] for one in question.choices] == ["less", "mute"]
+
+
+def test_a_limit_after_a_yes_is_kept():
+    [wish] = read("Heise? Gern, aber höchstens vier am Tag").wishes
+    assert (wish.target.label, wish.most) == ("heise online", 4)
+
+
+def test_a_long_phrase_asks_for_the_names_in_it():
+    question = read("dont show me spoilers for the second season of Severance").question
+    assert question is not None and [one.words for one in question.choices] == ['mute word "Severance"']
+
+
 @pytest.mark.parametrize("words", ["there's hardly anything about books", "kaum noch Bücher"])
 def test_too_few_or_too_many_is_asked(words: str):
     assert read(words).wishes == () and read(words).question is not None
