@@ -11,7 +11,7 @@ counts that names each. The first test of every file counts, so that all are tri
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -36,15 +36,15 @@ def postgres_tests_of(path: Path) -> frozenset[str]:
     tree = ast.parse(text)
     folder = path.relative_to(ROOT).parts[1:-1]
     near, far = set[str](), set[str]()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in ROOMS:
+    for node in _imports(tree):
+        if node.module and node.module.split(".")[0] in ROOMS:
             needing = postgres_functions_of(node.module)
             imported = {alias.asname or alias.name for alias in node.names if alias.name in needing}
             (near if tuple(node.module.split(".")[:-1]) == folder else far).update(imported)
-    definitions = _definitions(tree)
+    definitions, lines = _definitions(tree), text.splitlines()
     names = {name: _names(node) for name, node in definitions.items()}
     needing = {name for name, used in names.items() if used & near}
-    needing |= {name for name, node in definitions.items() if OWN_SQL.search(_text(text, node))}
+    needing |= {name for name, node in definitions.items() if OWN_SQL.search(_text(lines, node))}
     tests = [name for name in definitions if name.startswith("test_")]
     first = set(tests[:1])
     for function in far:
@@ -61,8 +61,10 @@ def postgres_functions_of(module: str) -> frozenset[str]:
     if not path.is_file():
         return frozenset()
     text = path.read_text(encoding="utf-8")
-    definitions = _definitions(ast.parse(text))
-    needing = {name for name, node in definitions.items() if OWN_SQL.search(_text(text, node))}
+    if not OWN_SQL.search(text):
+        return frozenset()
+    definitions, lines = _definitions(ast.parse(text)), text.splitlines()
+    needing = {name for name, node in definitions.items() if OWN_SQL.search(_text(lines, node))}
     names = {name: _names(node) for name, node in definitions.items()}
     return frozenset(_with_callers(needing, names))
 
@@ -71,15 +73,27 @@ def _definitions(tree: ast.Module) -> dict[str, Definition]:
     return {node.name: node for node in tree.body if isinstance(node, Definition)}
 
 
-def _text(text: str, node: Definition) -> str:
-    return "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
+def _imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
+    """Yield every `from ... import` among the statements of a module, at any depth."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield node
+        elif not isinstance(node, ast.expr):
+            yield from _imports(node)
+
+
+def _text(lines: Sequence[str], node: Definition) -> str:
+    return "\n".join(lines[node.lineno - 1 : node.end_lineno])
 
 
 def _names(node: Definition) -> set[str]:
     """Return all names in a definition: those it uses, its arguments (fixtures), and attributes."""
-    found = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    found |= {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
-    return found | {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
+    found = set[str]()
+    for one in ast.walk(node):
+        match one:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                found.add(name)
+    return found
 
 
 def _with_callers(needing: Iterable[str], names: Mapping[str, set[str]]) -> set[str]:
