@@ -8,6 +8,7 @@ from advisor.run_values import ToolContext
 from digest.days import utc_day
 from digest.feeds.identity import article_hash
 from digest.models import Feedback, FeedbackTag, Item, Reader, ReasonTag, Source
+from tests.support.bulk import rows_create
 from tests.support.factories import CLOCK, FeedFactory
 
 DAYS = 50
@@ -29,7 +30,7 @@ def thumbs(
     feed = FeedFactory(source_id=source)
     step = timedelta(days=days) / max(count, 1)
     dates = [now - step * n - timedelta(hours=1) for n in range(count)]
-    items = Item.objects.bulk_create(
+    items = rows_create(
         Item(
             feed=feed,
             guid=f"{reader.username}/{n}",
@@ -44,7 +45,7 @@ def thumbs(
         )
         for n, at in enumerate(dates)
     )
-    given = Feedback.objects.bulk_create(
+    given = rows_create(
         Feedback(
             reader=reader,
             item=item,
@@ -58,16 +59,17 @@ def thumbs(
     )
     if tagged:
         _taxonomy()
-        FeedbackTag.objects.bulk_create(
-            FeedbackTag(feedback=row, tag_id="depth" if row.useful else "hype") for row in given
+        rows_create(
+            FeedbackTag(feedback_id=row.pk, tag_id="depth" if row.useful else "hype") for row in given
         )
     return items
 
 
 def _taxonomy() -> None:
     """Create the two reasons used here. A test with its own transactions finds them deleted."""
-    for slug, kind in (("depth", ReasonTag.Kind.VALUED), ("hype", ReasonTag.Kind.DISLIKED)):
-        ReasonTag.objects.get_or_create(slug=slug, defaults={"label": slug.title(), "kind": kind})
+    kinds = (("depth", ReasonTag.Kind.VALUED), ("hype", ReasonTag.Kind.DISLIKED))
+    rows = [ReasonTag(slug=slug, label=slug.title(), kind=kind) for slug, kind in kinds]
+    ReasonTag.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def opinionated(reader: Reader, *, now: datetime = CLOCK) -> None:

@@ -32,16 +32,17 @@ def _printed() -> Iterator[str]:
     """Yield the texts of pages that may hold an example, as they are translated."""
     yield from re.findall(r'{% translate "([^"]*)" %}', FORM.read_text("utf-8"))
     for module in sorted((ROOT / "suggestions" / "wishes").glob("*.py")):
-        for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        text = module.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)) if SOURCE in text else ():
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and SOURCE in node.value:
                 yield node.value
 
 
 def _of_pages() -> list[str]:
-    found = []
+    found, printed = [], [*_printed()]
     for language in ("en", "de"):
         with override(language):
-            texts = [gettext(text) for text in _printed()]
+            texts = [gettext(text) for text in printed]
         quoted = [one for text in texts for one in re.findall("[“„]([^“”„]*)[”“]", text)]
         found += [one for one in quoted if SOURCE in one]
     return list(dict.fromkeys(found))
