@@ -31,7 +31,7 @@ _open: list[httpx.Client] = []
 
 
 def _client(**more: Any) -> httpx.Client:
-    """Return a client without certificates, which take longer to load than most pages. Nothing is encrypted."""
+    """Return a client without certificates. They would take longer to load than a page takes."""
     _open.append(httpx.Client(timeout=20, verify=False, **more))
     return _open[-1]
 
