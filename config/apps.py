@@ -45,6 +45,8 @@ MINIMUM_VALUES: Mapping[str, int] = MappingProxyType(
         "COOLDOWN_DAYS": 0,
     }
 )
+# Hosts of addresses that name this machine, on every machine.
+LOOPBACK_NAMES = ("127.0.0.1", "::1", "localhost")
 # Settings that have another name in Django than in the environment.
 DJANGO_NAMES: Mapping[str, str] = MappingProxyType(
     {
@@ -140,6 +142,19 @@ def check_alerts(**kwargs: Any) -> list[CheckMessage]:
     return [Warning(text, hint="Set EMAIL_URL to a mail server (smtp+tls://…).", id="tidings.W028")]
 
 
+def check_mail_links(**kwargs: Any) -> list[CheckMessage]:
+    """Warn with `tidings.W031` if mails leave this machine, but their links name this machine itself."""
+    from digest.mail.render import mail_goes_out  # noqa: PLC0415 - what lays out mails
+
+    parts = _split_address(settings.SITE_URL)
+    host = (parts and parts.hostname) or ""
+    if not mail_goes_out() or host not in LOOPBACK_NAMES:
+        return []
+    text = f"EMAIL_URL is a mail server, but links in mails would begin with {settings.SITE_URL}."
+    hint = "Set SITE_URL to the address that readers use, as in SITE_URL=https://news.example.org"
+    return [Warning(text, hint=hint, id="tidings.W031")]
+
+
 def check_lonely_settings(**kwargs: Any) -> list[CheckMessage]:
     """Warn with `tidings.W029` of each setting that does nothing without another one.
 
@@ -233,7 +248,7 @@ def check_assistants(**kwargs: Any) -> list[CheckMessage]:
         return []
     found: list[CheckMessage] = []
     parts = _split_address(settings.SITE_URL)
-    is_local = parts is not None and parts.hostname in ("127.0.0.1", "::1", "localhost")
+    is_local = parts is not None and parts.hostname in LOOPBACK_NAMES
     if not (settings.DEBUG or is_local or settings.SITE_URL.startswith("https://")):
         text = (
             "MCP_HTTP needs a SITE_URL that begins with https://: tokens must not be readable on their way."
@@ -313,6 +328,7 @@ class ConfigConfig(AppConfig):
         register(check_https, SETTINGS, deploy=True)
         register(check_own_host, SETTINGS)
         register(check_alerts, SETTINGS)
+        register(check_mail_links, SETTINGS)
         register(check_lonely_settings, SETTINGS)
         register(check_retention, SETTINGS)
         register(check_bounds, SETTINGS)

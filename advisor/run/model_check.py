@@ -71,6 +71,19 @@ def model_check(*, reader: Reader, wording: Wording, now: datetime) -> CheckRepo
     return CheckReport(verdict, findings, figures)
 
 
+def unreached_report(probes: Sequence[Probe]) -> CheckReport:
+    """Return the report of a chain none of whose models answered."""
+    figures = CheckFigures(
+        probes,
+        message="No model of the chain answered.",
+        input_tokens=sum(probe.input_tokens for probe in probes),
+        output_tokens=sum(probe.output_tokens for probe in probes),
+        usd=sum(probe.usd for probe in probes),
+    )
+    verdict, findings = verdict_of(figures, interactive_s=settings.ADVISOR_TIMEOUT_S)
+    return CheckReport(verdict, findings, figures)
+
+
 def _probe(model: Model, reader: Reader, wording: Wording, now: datetime) -> Probe:
     """Ask one model a short question, then a long one if it answered."""
     probe = form_probe(model, reader, wording.words, wording.source, now)

@@ -1,10 +1,13 @@
-"""Questions to one model that show its server's real abilities: a form, a long context, thinking, time."""
+"""Questions to one model: does it answer at all, in a form, after a long context, in what time?"""
 
 import random
 import time
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 from uuid import UUID, uuid4
+
+from django.conf import settings
 
 from advisor.run.model_verdict import ContextProbe, Probe
 from digest.days import day_of
@@ -16,9 +19,11 @@ from digest.llm.entities import (
     DeadlineExceeded,
     Message,
     Model,
+    ModelError,
     ModelRefused,
     ModelUnavailable,
     PriceUnknown,
+    Usage,
 )
 from digest.llm.ledger import REFUSALS, advisor_account
 from digest.llm.prices import CHARS_PER_TOKEN
@@ -32,8 +37,11 @@ from suggestions.wishes.wish import Names
 
 # No check waits longer for one answer: all of it should take less than two minutes.
 PROBE_S = 60.0
+# No longer for a word. A server that loads its model first may need more, so this is no failure of the model.
+REACH_S = 20.0
 # The most tokens that a run may send, with some room below the 16,384 that a server should have.
 CONTEXT_TOKENS = 12_000
+HELLO: Sequence[Message] = [{"role": "user", "content": "Answer with one word: ready"}]
 UNREACHED = {
     NO_MODEL,
     ModelUnavailable.code,
@@ -63,6 +71,35 @@ WORDS = (
     ),
     *("bread", "tea", "milk", "cost", "less", "each", "week", "but", "news", "came", "late", "again"),
 )
+
+
+def reach_probe(model: Model) -> Probe:
+    """Ask one model for a word, so that a wrong key, address or name is known at once. Stores nothing.
+
+    A model whose word could cost more than `ADVISOR_RUN_CAP_USD` is not asked, and counts as reached.
+    """
+    began = time.monotonic()
+    code, message, usage, cost = "", "", Usage(), Decimal(0)
+    try:
+        if model.worst_case_usd(HELLO, ()) <= Decimal(str(settings.ADVISOR_RUN_CAP_USD)):
+            usage = model.complete(HELLO, (), timeout_s=REACH_S).usage
+            cost = model.cost_usd(usage)
+    except ModelError as error:
+        code, message = error.code, str(error)
+    thought_only = ONLY_REASONING in message
+    return Probe(
+        model=model.name,
+        reached=code not in UNREACHED or thought_only,
+        in_form=False,
+        right=False,
+        error_code=code,
+        message=message,
+        seconds=round(time.monotonic() - began, 1),
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        thought_only=thought_only,
+        usd=float(cost),
+    )
 
 
 def form_probe(model: Model, reader: Reader, words: str, source: str, now: datetime) -> Probe:

@@ -149,22 +149,22 @@ class CheckFigures:
     """All that a check measured. Tokens and USD are those of probes, run and reviews together."""
 
     probes: Sequence[Probe]
-    model: str
-    turns: int
-    seconds_per_turn: float
-    stop_reason: str
-    message: str
-    has_finished: bool
-    planner_took_over: bool
-    calls: Calls
-    suggested: Sequence[Suggested]
-    by_planner: Sequence[Suggested]
-    votes: Mapping[str, int]
-    votes_missing: int
-    input_tokens: int
-    cached_tokens: int
-    output_tokens: int
-    usd: float
+    model: str = ""
+    turns: int = 0
+    seconds_per_turn: float = 0.0
+    stop_reason: str = ""
+    message: str = ""
+    has_finished: bool = False
+    planner_took_over: bool = False
+    calls: Calls = field(default_factory=Calls)
+    suggested: Sequence[Suggested] = ()
+    by_planner: Sequence[Suggested] = ()
+    votes: Mapping[str, int] = field(default_factory=dict)
+    votes_missing: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
 
     @property
     def shared(self) -> list[Suggested]:

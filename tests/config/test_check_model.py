@@ -21,7 +21,8 @@ from pytest_httpserver import HTTPServer
 
 from advisor.agent.planner import proposal_arguments
 from advisor.run.model_probes import form_probe
-from advisor.run.model_verdict import Calls, CheckFigures, Probe, verdict_of
+from advisor.run.model_verdict import CheckFigures, Probe, verdict_of
+from config.management.commands import check_model
 from config.management.commands.check_model import WORDING
 from digest.llm.client import chain_configured
 from digest.llm.cures import (
@@ -105,7 +106,7 @@ def checked(server: HTTPServer, answers: Callable[[Body], Step]) -> tuple[int, d
 
 def figures_of(probes: list[Probe]) -> CheckFigures:
     """Return the figures of a check that got no further than these questions."""
-    return CheckFigures(probes, "", 0, 0.0, "", "", False, False, Calls(), (), (), {}, 0, 0, 0, 0, 0.0)
+    return CheckFigures(probes)
 
 
 @pytest.mark.django_db
@@ -165,6 +166,19 @@ def test_a_model_that_turns_requests_away_is_not_usable_and_its_words_are_passed
     assert code == 2 and first["fatal"] and "no such key" in first["what"]
     assert first["change"] == "Check the API key in OPENAI_API_KEY."
     assert report["figures"]["turns"] == 0 and "sk-canary" not in json.dumps(report)
+
+
+def test_a_chain_that_refuses_its_key_is_said_by_one_question_before_any_reader_is_made(
+    chain: HTTPServer, monkeypatch: pytest.MonkeyPatch
+):
+    out, err = StringIO(), StringIO()
+    monkeypatch.setattr(check_model, "throwaway_run", lambda *_, **__: pytest.fail("a database was made"))
+    refusing = Script(chain, [], beyond=lambda body: status(401, "no such key"))
+    with refusing as script, pytest.raises(SystemExit) as ended:
+        call_command("check_model", stdout=out, stderr=err)
+    assert ended.value.code == 2 and out.getvalue().endswith("Verdict: not usable\n")
+    assert "To do: Check the API key in OPENAI_API_KEY." in out.getvalue()
+    assert len(script.bodies) == 1 and "no such key" in err.getvalue()
 
 
 @pytest.mark.django_db
@@ -304,9 +318,12 @@ def test_ctrl_c_in_the_middle_leaves_nothing_either(site: Path):
     assert rows() == before and list(site.iterdir()) == []
 
 
-def test_a_check_that_breaks_says_how_and_leaves_nothing(site: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_check_that_breaks_says_how_and_leaves_nothing(
+    site: Path, chain: HTTPServer, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("TIDINGS_ENV_FILE", "/nowhere/at/all.env")
     before = rows()
-    with pytest.raises(CommandError, match="where no file is") as broken:
+    breaks = pytest.raises(CommandError, match="where no file is")
+    with Script(chain, [], beyond=good), breaks as broken:
         call_command("check_model", stderr=StringIO())
     assert broken.value.returncode == 2 and rows() == before and list(site.iterdir()) == []

@@ -14,6 +14,7 @@ from config.apps import (
     check_bounds,
     check_https,
     check_lonely_settings,
+    check_mail_links,
     check_own_host,
 )
 from digest.apps import check_mail_wanted, check_models
@@ -69,9 +70,11 @@ def test_an_invalid_address_is_refused_by_its_code_without_its_password(settings
     assert all(name in error.msg and "s3cret" not in error.msg for error in found)
 
 
-def test_the_defaults_pass():
+def test_the_defaults_pass(settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
     assert real.SITE_URL and not check_addresses() and not check_bounds()
     assert not check_own_host() and not check_alerts() and not check_lonely_settings()
+    assert not check_mail_links()
 
 
 @pytest.mark.parametrize(
@@ -103,6 +106,24 @@ def test_alerts_by_mail_without_a_mail_server_are_warned_of(settings):
     assert [one.id for one in check_alerts()] == ["tidings.W028"]
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     assert not check_alerts()
+
+
+@pytest.mark.parametrize(
+    ("site", "is_wrong"),
+    [
+        ("http://127.0.0.1:8000", True),
+        ("http://localhost:8000", True),
+        ("https://[::1]", True),
+        ("http://10.0.0.5:8000", False),
+        ("https://news.example.org", False),
+        ("no address", False),  # E017 says so
+    ],
+)
+def test_mails_that_would_link_to_their_reader_s_own_machine_are_warned_of(settings, site, is_wrong):
+    settings.SITE_URL, settings.EMAIL_BACKEND = site, SMTP
+    assert [one.id for one in check_mail_links()] == ["tidings.W031"] * is_wrong
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    assert not check_mail_links()
 
 
 SMTP = "django.core.mail.backends.smtp.EmailBackend"

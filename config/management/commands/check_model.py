@@ -12,7 +12,8 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from advisor.guidance.store import memories_sync
-from advisor.run.model_check import Wording, model_check
+from advisor.run.model_check import Wording, model_check, unreached_report
+from advisor.run.model_probes import reach_probe
 from advisor.run.model_verdict import (
     GOOD,
     NOT_USABLE,
@@ -21,6 +22,7 @@ from advisor.run.model_verdict import (
     RUN,
     USABLE,
     WORDS,
+    Probe,
     verdict_worst,
 )
 from config.demo.people import ADA
@@ -28,6 +30,7 @@ from config.demo.seed import DemoNotAllowed, demo_seed
 from config.demo.throwaway import throwaway_run
 from digest.llm.client import OUTPUT_TOKENS_MAX, REASONING_TOKENS_MAX, chain_configured
 from digest.llm.cures import ask_cure
+from digest.llm.entities import DeadlineExceeded, Model
 from digest.llm.providers import chain_refs
 from digest.models import Reader
 from ranking.common.start import SettingsCommand
@@ -36,6 +39,7 @@ from suggestions.sentences import headline
 CODES = {GOOD: 0, USABLE: 1, NOT_USABLE: 2}
 TURNS_MAX = 20
 WORDING = Wording("Gigawow wears me out with all its shouting.", "gigawow.example")
+RUN_BEGINS = "Now the questions and the run, for an invented reader. This takes some minutes."
 NO_MODEL = (
     "No model is configured, so there is none to check; Tidings works without. For the models of LLM_CHAIN "
     "set {}, or name other models there (docs/models.md)."
@@ -66,12 +70,35 @@ class Command(SettingsCommand):
             needed = ask_cure([ref.provider.names for ref in chain_refs("advisor")])
             raise CommandError(_fill(NO_MODEL.format(needed)), returncode=2)
         if options["here"]:
+            _readers_refuse()
+        else:
+            self._say(_limit_words(len(models)))
+        probes = [self._probe(model) for model in models]
+        if all(_is_unreached(probe) for probe in probes):
+            report = unreached_report(probes).as_dict()
+        elif options["here"]:
             report = _check_here()
         else:
-            self.stderr.write(_limit_words(len(models)), style_func=str)
+            self._say(RUN_BEGINS)
             report = _check_elsewhere()
         self.stdout.write(json.dumps(report, ensure_ascii=False) if options["json"] else _words(report))
         sys.exit(CODES[report["verdict"]])
+
+    def _probe(self, model: Model) -> Probe:
+        """Ask one model for a word, and say at once what came."""
+        probe = reach_probe(model)
+        came = f"answers, {probe.seconds:.1f} s" if probe.reached else f"no answer: {probe.message}"
+        self._say(f"{model.name}: {came}")
+        return probe
+
+    def _say(self, text: str) -> None:
+        self.stderr.write(_fill(text), style_func=str)
+        self.stderr.flush()
+
+
+def _is_unreached(probe: Probe) -> bool:
+    """Return whether longer questions are of no use. A late model may only have to be loaded first."""
+    return not probe.reached and probe.error_code != DeadlineExceeded.code
 
 
 def _limits() -> dict[str, str]:
@@ -87,17 +114,20 @@ def _limits() -> dict[str, str]:
 
 def _limit_words(models: int) -> str:
     turns, asked = _limits()["ADVISOR_MAX_TURNS"], "model" if models == 1 else "models"
-    return _fill(
-        f"Asks {models} {asked} of the chain two questions each, then the chain for one run: at most {turns} "
-        f"turns of {OUTPUT_TOKENS_MAX} output tokens ({REASONING_TOKENS_MAX} on the Responses wire), "
+    return (
+        f"Asks {models} {asked} of the chain for a word each and two questions, then the chain for one run: "
+        f"at most {turns} turns of {OUTPUT_TOKENS_MAX} output tokens ({REASONING_TOKENS_MAX} on the Responses wire), "
         f"{settings.ADVISOR_MAX_TOOL_CALLS} tool calls, {settings.ADVISOR_SCHEDULED_TIMEOUT_S:g} seconds and "
         f"${settings.ADVISOR_RUN_CAP_USD:g} for everything. Your readers and their budgets are left alone."
     )
 
 
-def _check_here() -> dict[str, Any]:
+def _readers_refuse() -> None:
     if Reader.objects.exists():
         raise CommandError("--here wants a database without readers; this one has some.", returncode=2)
+
+
+def _check_here() -> dict[str, Any]:
     now = timezone.now()
     try:
         seeded = demo_seed(now=now)
