@@ -87,7 +87,8 @@ BACKUP_LATE: Final = timedelta(days=2)
 class OverviewFigure:
     """One figure with a note and the address of its list.
 
-    `bad` means that an operator should look at it. Then `to_do` says what helps.
+    `bad` means that an operator should look at it. Then `to_do` says what helps. `not_yet` means that nothing
+    shows yet whether it works.
     """
 
     name: str
@@ -96,13 +97,21 @@ class OverviewFigure:
     href: str
     bad: bool = False
     to_do: str = ""
+    not_yet: bool = False
 
 
 @register.simple_tag(takes_context=True)
-def operators_overview(context: Mapping[str, Any]) -> dict[str, list[OverviewFigure]]:
-    """Return the figures that the signed-in operator may see: those that need a look, and the others."""
+def operators_overview(context: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures that the signed-in operator may see: those that need a look, and the others.
+
+    `is_proven` says whether none of them still waits for its first time.
+    """
     figures = overview_figures(reader=reader_of(context["request"]), now=timezone.now())
-    return {"bad": [one for one in figures if one.bad], "good": [one for one in figures if not one.bad]}
+    return {
+        "bad": [one for one in figures if one.bad],
+        "good": [one for one in figures if not one.bad],
+        "is_proven": not any(one.not_yet for one in figures),
+    }
 
 
 def overview_figures(*, reader: Reader, now: datetime) -> list[OverviewFigure]:
@@ -217,7 +226,7 @@ def _mail(now: datetime) -> Iterator[OverviewFigure]:
 def _night(now: datetime) -> Iterator[OverviewFigure]:
     night = NightlyReport.objects.order_by("-day").first()
     if night is None:
-        yield OverviewFigure("Last night", "none yet", "", _list(NightlyReport))
+        yield OverviewFigure("Last night", "none yet", "", _list(NightlyReport), not_yet=True)
         return
     steps = nightly_as_dict(night)["steps"]
     failed = [step["name"] for step in steps if step["status"] == "failed"]
@@ -247,7 +256,7 @@ def _backup(now: datetime) -> Iterator[OverviewFigure]:
     since = last or MigrationRecorder(connection).migration_qs.aggregate(last=Max("applied"))["last"] or now
     late = now - since > BACKUP_LATE
     note = "by manage.py backup" if last or late else BACKUP_TO_DO
-    yield OverviewFigure("Last backup", value, note, _list(Heartbeat), late, BACKUP_TO_DO)
+    yield OverviewFigure("Last backup", value, note, _list(Heartbeat), late, BACKUP_TO_DO, last is None)
 
 
 def _fetch_words(steps: Iterable[Mapping[str, Any]]) -> tuple[str, str]:

@@ -380,3 +380,21 @@ def test_feeds_that_nobody_fetches_are_told_of_before_any_fails(operator: Reader
     )
     figure = shown(operator, now)["Feeds in trouble"]
     assert figure.bad and figure.note.startswith("1 feeds have been due") and "worker" in figure.to_do
+
+
+def test_all_is_well_only_after_the_first_night_and_the_first_backup(
+    operator: Reader, site, tmp_path, monkeypatch
+):
+    now = timezone.now()
+    MigrationRecorder.Migration.objects.update(applied=now)
+    monkeypatch.setattr("config.templatetags.operators_overview.readiness", lambda **_: [])
+    monkeypatch.setattr("config.templatetags.operators_overview.worker_alive", lambda **_: True)
+
+    def heading() -> str:
+        return site.get("/admin/").content.decode().partition('id="problems-title">')[2].partition("<")[0]
+
+    assert heading() == "Nothing is wrong so far"
+    night(now, fetch="done")
+    assert heading() == "Nothing is wrong so far"
+    call_command("backup", str(tmp_path / "b.zip"), stdout=StringIO(), stderr=StringIO())
+    assert heading() == "All is well"
