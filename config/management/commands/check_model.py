@@ -116,8 +116,8 @@ def _limit_words(models: int) -> str:
     turns, asked = _limits()["ADVISOR_MAX_TURNS"], "model" if models == 1 else "models"
     return (
         f"Asks {models} {asked} of the chain for a word each and two questions, then the chain for one run: "
-        f"at most {turns} turns of {OUTPUT_TOKENS_MAX} output tokens ({REASONING_TOKENS_MAX} on the Responses "
-        "wire), "
+        f"at most {turns} turns of {OUTPUT_TOKENS_MAX} output tokens "
+        f"({REASONING_TOKENS_MAX} on the Responses wire), "
         f"{settings.ADVISOR_MAX_TOOL_CALLS} tool calls, {settings.ADVISOR_SCHEDULED_TIMEOUT_S:g} seconds and "
         f"${settings.ADVISOR_RUN_CAP_USD:g} for everything. Your readers and their budgets are left alone."
     )
