@@ -14,6 +14,7 @@ from ranking.config_words import weight_parts_words
 from ranking.entities import WEIGHT_DEFAULT, WEIGHT_MAX, EffectiveConfig
 from ranking.language import figure, times
 from ranking.language import gettext as _
+from ranking.mutes import SOURCE as MUTED_SOURCE
 from ranking.taste.entities import AUTHOR, CATEGORY, SOURCE, TOPIC
 from ranking.taste.learn import Columns, TargetLean, columns_of, leans_learned, targets_of
 from ranking.taste.signal import TasteSignal, factors_of
@@ -27,6 +28,8 @@ FACTOR_MAX = WEIGHT_MAX * TOPIC_FACTOR
 # A factor nearer to 1 reads "× 1.00".
 SHOWN_MIN = 0.005
 SPARK_WIDTH, SPARK_HEIGHT = 72, 16
+# A source is plainly disliked from this many thumbs on, if at most one in ten is up.
+DISLIKED_THUMBS, DISLIKED_SHARE = 10, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class TasteRow:
     `likes` of `thumbs` were up. `shown` counts the articles seen in the last month. The score of an article
     is multiplied by `factor`, of which `thumbs_factor` is what the thumbs do. `setting` is the reader's own
     weight of a source, `None` for others. `spark` has a bar for each week, likes (series 0) below the others.
+    Articles of a `muted` source are not shown at all.
     """
 
     key: str
@@ -47,6 +51,13 @@ class TasteRow:
     thumbs_factor: float
     setting: float | None = None
     spark: tuple[Bar, ...] = ()
+    muted: bool = False
+
+    @property
+    def is_disliked(self) -> bool:
+        """Return whether it is a source that the reader plainly does not want and has not muted."""
+        plainly = self.thumbs >= DISLIKED_THUMBS and self.likes <= DISLIKED_SHARE * self.thumbs
+        return plainly and self.setting is not None and not self.muted
 
     @property
     def liked(self) -> float:
@@ -62,6 +73,8 @@ class TasteRow:
     @property
     def words(self) -> str:
         """Return the parts of the effect: "your setting: as usual; your thumbs: × 1.50"."""
+        if self.muted:
+            return _("muted")
         thumbs = times(figure(self.thumbs_factor)) if abs(self.thumbs_factor - 1) >= SHOWN_MIN else ""
         if self.setting is not None:
             return weight_parts_words(self.setting, thumbs)
@@ -98,6 +111,7 @@ def taste_rows(
     `titles` and `sparks` go by source, `shown` by kind and key.
     """
     found: dict[str, list[TasteRow]] = {}
+    muted = {mute.value for mute in effective.config.mutes if mute.kind == MUTED_SOURCE}
     for one in leans:
         target = one.target
         factor = thumbs = float(factors_of(np.array([one.lean]), effective.config.taste)[0])
@@ -120,6 +134,7 @@ def taste_rows(
                     thumbs,
                     setting,
                     sparks.get(target.key, ()) if target.kind == SOURCE else (),
+                    target.kind == SOURCE and target.key in muted,
                 )
             )
     for rows in found.values():

@@ -82,6 +82,19 @@ def test_an_effect_names_the_readers_setting_and_their_thumbs_apart(page: Client
     assert f"deine Einstellung: wie üblich; deine Bewertungen: {times('')}" in german
 
 
+def test_a_source_that_is_never_liked_leads_to_its_mute_and_a_muted_one_says_so(page: Client, ada: Reader):
+    rated(ada, 10, 1, key="herald.example")
+    rated(ada, 10, 2)
+    body = page.get(TASTE).content.decode()
+    herald, gazette = ("kind=source&amp;value=herald.example", "kind=source&amp;value=gazette.example")
+    assert herald in body and gazette not in body
+    preview = page.get("/ui/mutes?kind=source&value=herald.example&until=").content.decode()
+    assert "Ferry no. 1" in preview
+    page.post("/ui/mutes/add", {"kind": "source", "value": "herald.example", "until": ""})
+    row = next(row for row in page.get(TASTE).context["portrait"].rows[SOURCE] if row.key == "herald.example")
+    assert row.words == "muted" and not row.is_disliked
+
+
 def test_thumbs_that_do_not_count_have_no_effect(page: Client, ada: Reader):
     rated(ada, 8, 8, author="Mina Sole")
     rows = page.get(TASTE).context["portrait"].rows
