@@ -306,7 +306,10 @@ def _clauses(part: _Part, before: str) -> list[Clause]:
 
 
 def _without_courtesy(tokens: list[Token]) -> list[Token]:
-    """Return the tokens without the "if" of "if there were more chess", which is no condition."""
+    """Return the tokens without the "if" of "if there were more chess", or the "keep" of a rule."""
+    if any(one.kind == RULE for one in tokens):
+        # "Keep Gazette out of Today."
+        tokens = [one for one in tokens if one.kind != CONDITION or not one.text.startswith("keep")]
     first = next((n for n, one in enumerate(tokens) if one.kind in (DIRECTION, CONDITION)), None)
     if first is None or tokens[first].text not in ("if", "when"):
         return tokens

@@ -228,6 +228,8 @@ def _clause_read(clause: Clause, asker: Asker, lookup: Lookup, today: date) -> W
 def _impossible(clause: Clause, asker: Asker, lookup: Lookup) -> Question | str:
     """Return the sentence about a limit; after a question about something known, what can be wished of it."""
     text = _(LIMITS[clause.limit])
+    if clause.limit != PRAISE and asker.part != asker.sentence.strip(" .!?"):
+        text = f"“{asker.part}”: {text}"
     target = " ".join(word for word in clause.target.split() if word not in ASKING)
     found = lookup.meanings(target, clause.about, subject=clause.subject) if target else []
     if clause.limit != QUESTION or len(found) != 1:
@@ -475,6 +477,8 @@ def _unknown(clause: Clause, asker: Asker, lookup: Lookup) -> Wish | Question | 
     ways = (LESS, NONE) if clause.direction == REMOVE else (clause.direction,)
     choices += [asker.change(way, lookup.word(clause.target)) for way in ways]
     text = _("I found no source or recent article about “{short}”. What do you mean?")
+    if len(choices) == 1:
+        text = _("I found no source or recent article about “{short}”. Is this what you mean?")
     return replace(asker.ask(text.format(short=asker.quoted(clause.target)), choices), unknown=True)
 
 

@@ -47,6 +47,12 @@ def test_thanks_around_a_wish_need_no_answer(words: str):
     assert [wish.target.key for wish in reading.wishes] == ["Trump"] and not reading.notes
 
 
+def test_beside_a_wish_the_part_that_cannot_be_done_is_quoted():
+    reading = wishes_read("more Apple, and can you summarise heise", NAMES, TODAY)
+    assert [wish.target.label for wish in reading.wishes] == ["Apple"]
+    assert reading.notes == (f"“can you summarise heise”: {LIMITS['deed']}",)
+
+
 @pytest.mark.parametrize("words", ["why so much Apple?", "Wieso kommt ständig Apple?"])
 def test_a_question_about_something_known_offers_what_can_be_wished_of_it(words: str):
     question = wishes_read(words, NAMES, TODAY).question
