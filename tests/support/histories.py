@@ -8,7 +8,6 @@ from advisor.run_values import ToolContext
 from digest.days import utc_day
 from digest.feeds.identity import article_hash
 from digest.models import Feedback, FeedbackTag, Item, Reader, ReasonTag, Source
-from tests.support.bulk import rows_create
 from tests.support.factories import CLOCK, FeedFactory
 
 DAYS = 50
@@ -30,7 +29,7 @@ def thumbs(
     feed = FeedFactory(source_id=source)
     step = timedelta(days=days) / max(count, 1)
     dates = [now - step * n - timedelta(hours=1) for n in range(count)]
-    items = rows_create(
+    items = Item.objects.bulk_create(
         Item(
             feed=feed,
             guid=f"{reader.username}/{n}",
@@ -45,7 +44,7 @@ def thumbs(
         )
         for n, at in enumerate(dates)
     )
-    given = rows_create(
+    given = Feedback.objects.bulk_create(
         Feedback(
             reader=reader,
             item=item,
@@ -59,7 +58,7 @@ def thumbs(
     )
     if tagged:
         _taxonomy()
-        rows_create(
+        FeedbackTag.objects.bulk_create(
             FeedbackTag(feedback_id=row.pk, tag_id="depth" if row.useful else "hype") for row in given
         )
     return items

@@ -11,7 +11,6 @@ from digest.models import Exposure, Feed, Feedback, Item, Reader
 from suggestions.models import Suggestion
 from suggestions.proposals import Draft, Proposed, Refusal
 from suggestions.services.lifecycle import suggestion_candidate, suggestion_store
-from tests.support.bulk import rows_create
 from tests.support.factories import (
     CLOCK,
     FeedFactory,
@@ -36,8 +35,8 @@ def rate_all(reader: Reader, ratings: Iterable[tuple[str, str, bool, datetime]])
     rows = list(ratings)
     sources = {key: SourceFactory(key=key) for key in dict.fromkeys(row[0] for row in rows)}
     feeds = {key: FeedFactory(source=source) for key, source in sources.items()}
-    items = rows_create(_item(feeds[key], title, at) for key, title, _, at in rows)
-    rows_create(
+    items = Item.objects.bulk_create(_item(feeds[key], title, at) for key, title, _, at in rows)
+    Feedback.objects.bulk_create(
         Feedback(reader=reader, item=item, article=item.article, useful=useful, at=at, day=utc_day(at))
         for item, (_, _, useful, at) in zip(items, rows, strict=True)
     )
@@ -76,7 +75,7 @@ def tastes(reader: Reader, *, topic: str = "", days: int = 40) -> None:
 def unread(topic: str = "", each: int = 12, at: datetime = CLOCK) -> None:
     """Store unread items for the page at `at`, because rated ones have left it. The sources take turns."""
     feeds = {key: FeedFactory(source=SourceFactory(key=key)) for key in SOURCES}
-    rows_create(
+    Item.objects.bulk_create(
         _item(
             feeds[key],
             f"{topic} in focus y{place}{n}"
