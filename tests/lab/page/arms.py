@@ -10,6 +10,7 @@ NEWEST, ORACLE = "newest first", "oracle, same rules"
 BY_HOUR, OFF, ON, STRONG = "by the hour, all stays", "taste off", "taste on", "taste strong"
 ANSWERS, NAMED, DEALT = "20 answers", "3 named, strong", "vectors dealt anew"
 NO_LUCK = "20 answers, no luck"
+SURE, TOLD, FREE = "taste on, thumbs without luck", "taste on, groups known", "taste on, no rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,9 @@ class Arm:
     - `has_luck`: the answers are thumbs, drawn and flipped alike; else yes for what is to taste, and no.
     - `named`: how many articles they name of each liked group.
     - `has_meaning`: items have vectors of meaning. `is_dealt`: the vectors belong to other items.
+    - `is_sure`: every thumb says whether the article is to taste.
+    - `knows_groups`: articles of one of the reader's true groups are alike, and others are not.
+    - `has_rules`: without them the page has the best articles by score, of any source.
     - `law`: the readers it is for.
     - `base`: the arm to compare with on the same readers, or "".
     """
@@ -35,6 +39,9 @@ class Arm:
     named: int = 0
     has_meaning: bool = True
     is_dealt: bool = False
+    is_sure: bool = False
+    knows_groups: bool = False
+    has_rules: bool = True
     law: str = REAL
     base: str = BY_HOUR
 
@@ -71,6 +78,9 @@ ARMS = (
     Arm(NAMED, TASTE_STRONG, named=3),
     Arm("3 named, strong, 72 hours", STRONG_72, named=3),
     Arm("20 answers and 3 named", TASTE_ON, answers=20, named=3),
+    Arm(SURE, TASTE_ON, is_sure=True, base=ON),
+    Arm(TOLD, TASTE_ON, knows_groups=True, base=ON),
+    Arm(FREE, TASTE_ON, has_rules=False, base=ON),
     Arm(DEALT, TASTE_ON, is_dealt=True, base="taste on, without meaning"),
     *_under(SHUFFLED),
     *_under(NO_PREFERENCES),

@@ -27,11 +27,12 @@ from ranking.learning import learn
 from ranking.meaning.spread import tells_more
 from ranking.meaning.table import unit_rows, usual_centre
 from ranking.meaning.topics import topic_meaning
-from ranking.pool import Ids, ItemValues, Pool
+from ranking.pool import Floats, Ids, ItemValues, Pool
 from ranking.scoring import Signals
 from ranking.similarity import EMPTY, profile_of, similarities, taste_update, vectors_stack
 from ranking.taste.entities import NAMED_WEIGHT, Example, TasteLevel
-from ranking.taste.likeness import centre_of
+from ranking.taste.learn import columns_of
+from ranking.taste.likeness import LIKENESS_MAX, centre_of, pulls_of
 from ranking.taste.signal import EXAMPLES_MAX, TasteSignal, likeness_made
 from suggestions.changes.columns import TOPICS, attributes_of
 from suggestions.planner.forecasts import split_by_time
@@ -156,7 +157,7 @@ class Simulation:
                 break
             asked.append(question.headline)
             item = question.headline.item_id
-            said = self.reader.thumbs if self.arm.has_luck else self.reader.to_taste
+            said = self.reader.thumbs if self.arm.has_luck and not self.arm.is_sure else self.reader.to_taste
             course.rated[item] = (bool(said[item]), BEGIN - timedelta(hours=1))
         if answers:
             self._learn(course, BEGIN)
@@ -232,7 +233,11 @@ class Simulation:
         examples = sorted([*named, *thumbs], key=lambda one: one.at, reverse=True)[:EXAMPLES_MAX]
         ids = self.pool.ids[rows]
         packed = [self.vectors[item] for item in ids.tolist()]
-        likeness = likeness_made(examples, packed, self.centre, now)
+        likeness = (
+            self._likeness_by_groups(examples, ids, now)
+            if self.arm.knows_groups
+            else likeness_made(examples, packed, self.centre, now)
+        )
         likeness[np.isin(ids, [one.item_id for one in examples])] = 0.0
         return TasteSignal(
             examples,
@@ -241,6 +246,15 @@ class Simulation:
             vectors=self.vectors,
             centre=self.centre,
         )
+
+    def _likeness_by_groups(self, examples: Sequence[Example], ids: Ids, now: datetime) -> Floats:
+        """Return the lean towards each item if two items are alike exactly if they are of one true group."""
+        of_item, columns = self.reader.groups, columns_of(examples, now)
+        groups = of_item[[one.item_id for one in examples]]
+        same = np.equal.outer(groups, groups).astype(np.float64)
+        leans = np.equal.outer(of_item[ids], groups) @ pulls_of(same, columns.weight, columns.liked)
+        found: Floats = np.clip(leans, -LIKENESS_MAX, LIKENESS_MAX)
+        return found
 
     def _example(self, item: int, up: bool, at: datetime) -> Example:
         one = self.stream.items[item]
@@ -281,11 +295,11 @@ class Simulation:
         composed = compose(choices, rules, found.novelty_draw(course.effective))
         return [place.item_id for place in composed.places]
 
-    @staticmethod
-    def _composed(found: DayCandidates, effective: EffectiveConfig) -> list[int]:
+    def _composed(self, found: DayCandidates, effective: EffectiveConfig) -> list[int]:
         """Return the page that these settings give, by rank."""
         choices = found.choices(found.ranking(effective), effective)
-        composed = compose(choices, Rules(), found.novelty_draw(effective))
+        rules = Rules() if self.arm.has_rules else Rules.score_only(DIGEST_SIZE)
+        composed = compose(choices, rules, found.novelty_draw(effective))
         return [place.item_id for place in composed.places]
 
     def _figures(self, course: Course, found: DayCandidates, items: Sequence[int], now: datetime) -> Page:
@@ -327,8 +341,9 @@ class Simulation:
     def _read(self, course: Course, day: int, items: Sequence[int], at: datetime) -> None:
         """Rate some of the first places, and note the shown items."""
         first = items[:PLACES]
+        said = self.reader.to_taste if self.arm.is_sure else self.reader.thumbs
         for item in self.reader.rated_on(day, first, set(course.rated)):
-            course.rated[item] = (bool(self.reader.thumbs[item]), at)
+            course.rated[item] = (bool(said[item]), at)
         for item in first:
             course.exposed[self.origins[item][0]].add(item)
         for item in items:

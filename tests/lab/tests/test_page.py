@@ -12,7 +12,21 @@ from ranking.taste.entities import TasteLevel
 from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.planner.by_taste import SURE_Z, THUMBS_MIN
 from suggestions.planner.population import BATCH_MIN
-from tests.lab.page.arms import BY_HOUR, DEALT, HOURLY, NEWEST, NO_LUCK, OFF, ON, ORACLE, TASTE_ON, Arm
+from tests.lab.page.arms import (
+    BY_HOUR,
+    DEALT,
+    FREE,
+    HOURLY,
+    NEWEST,
+    NO_LUCK,
+    OFF,
+    ON,
+    ORACLE,
+    SURE,
+    TASTE_ON,
+    TOLD,
+    Arm,
+)
 from tests.lab.page.course import Page, Simulation
 from tests.lab.page.feeds import BEGIN, DAYS, Stream
 from tests.lab.page.offers import Looked, asked_at, published
@@ -161,6 +175,32 @@ def test_answers_without_luck_name_what_is_to_taste_and_are_compared_with_thumbs
     assert without["over_thumbs"][0][0] == round(without["day_1"] - alone["day_1"], 4)
     assert without["over_thumbs"][1] is None
     assert f"{without['over_thumbs'][0][0]:+.3f} [" in words_of([alone, lucky, without]).splitlines()[-1]
+
+
+def test_thumbs_without_luck_say_what_is_to_taste() -> None:
+    wrong = replace(tennis_fan(), thumbs=SUBJECT_OF != 0)
+    misled, sure = (
+        Simulation(STREAM, wrong, arm).run(PAGES)[-1]
+        for arm in (Arm(ON, TASTE_ON), Arm(SURE, TASTE_ON, is_sure=True))
+    )
+
+    assert sure.liked > misled.liked + 0.1
+
+
+def test_known_groups_find_what_dealt_vectors_cannot_tell() -> None:
+    dealt = Arm(DEALT, TASTE_ON, is_dealt=True)
+    known = replace(dealt, name=TOLD, knows_groups=True)
+    shuffled, told = (pages(arm, tennis_fan())[-1] for arm in (dealt, known))
+
+    assert told.liked > shuffled.liked + 0.1
+
+
+def test_without_rules_the_page_has_the_newest_although_one_source_fills_it() -> None:
+    # One feed with all of its articles, and one with every third.
+    reader = replace(tennis_fan(), rows=np.concatenate([np.arange(120), np.arange(120, 240, 3)]))
+    bound, free = (pages(arm, reader)[0] for arm in (Arm(OFF), Arm(FREE, has_rules=False)))
+
+    assert (free.age_days or 0) < (bound.age_days or 0)
 
 
 def test_taste_shows_what_thumbs_like() -> None:
