@@ -151,6 +151,8 @@ class ScoreBreakdown:
     shown: int = 0
     # Topics that the item is about by meaning, without saying them.
     about: tuple[str, ...] = ()
+    # The interest that each of these adds.
+    about_worths: Mapping[str, float] = field(default_factory=dict)
     # The other name that the item says, by topic, if it does not say the topic itself.
     named: Mapping[str, str] = field(default_factory=dict)
     # The age in whole days (`ranking.freshness`), `None` if freshness goes by the hour.
@@ -160,13 +162,15 @@ class ScoreBreakdown:
     tastes: tuple[TasteReason, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the parts as JSON values, as stored with an impression; without a taste of 1, and names."""
+        """Return the parts as JSON values, as stored with an impression. What says nothing is left out."""
         plain = {name: getattr(self, name) for name in self.__slots__}
         plain |= {"topics": list(self.topics), "about": list(self.about), "boosts": dict(self.boosts)}
         plain["tastes"] = [one.as_list() for one in self.tastes]
         plain["named"] = dict(self.named)
-        if not self.named:
-            del plain["named"]
+        plain["about_worths"] = {topic: round(worth, 4) for topic, worth in self.about_worths.items()}
+        for name in ("named", "about_worths"):
+            if not plain[name]:
+                del plain[name]
         if self.taste == 1.0:
             del plain["taste"], plain["tastes"]
         return plain

@@ -11,14 +11,15 @@ from ranking.common.phrases import terms_search
 from ranking.common.text import first_words, fold_lightly, subject_finder, topic_key
 from ranking.entities import WEIGHT_DEFAULT, Candidate, Config, EffectiveConfig, clamp_weight
 from ranking.implicit import IMPLICIT_MAX, ImplicitLeans
-from ranking.meaning.topics import ABOUT_WORTH
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 # Topics, each with its other names.
 NamedTopics = tuple[tuple[str, tuple[str, ...]], ...]
-FindAbout = Callable[[Sequence[str], Ids], Mapping[str, Ids]]
+# The places of the items that are about a topic, and what it adds to the interest of each.
+About = tuple[Ids, NDArray[np.floating]]
+FindAbout = Callable[[Sequence[str], Ids], Mapping[str, About]]
 Step = TypeVar("Step")
 
 
@@ -87,8 +88,8 @@ class Pool:
         """Build the columns, in the order of `candidates`.
 
         `find_about` takes some topics and the ids of all candidates and returns, by topic key, the places of
-        those that are about it. Without it topics are found by their words alone. All texts are read with
-        `in_steps`.
+        those that are about it, and what it adds to each. Without it topics are found by words alone. All
+        texts are read with `in_steps`.
         """
         self.candidates, self._in_steps = candidates, in_steps
         self.ids: Ids = np.array([c.item_id for c in candidates], dtype=np.int64)
@@ -105,7 +106,7 @@ class Pool:
         self._says: dict[tuple[str, tuple[str, ...]], Mask] = {}
         self._worths: dict[tuple[NamedTopics, NamedTopics], Floats] = {}
         self._find_about = find_about
-        self._about: dict[str, Ids | None] = {}
+        self._about: dict[str, About | None] = {}
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -165,23 +166,27 @@ class Pool:
 
     def about(self, topic: str, names: tuple[str, ...] = ()) -> Mask:
         """Return a mask of candidates that are about `topic` by meaning, and say none of its names."""
+        return self.about_worth(topic, names) > 0
+
+    def about_worth(self, topic: str, names: tuple[str, ...] = ()) -> Floats:
+        """Return what `topic` adds to the interest of each candidate that `about` marks; 0 for the others."""
         self.search_meanings([topic])
-        found = np.zeros(len(self), dtype=np.bool_)
-        rows = self._about.get(topic_key(topic))
-        if rows is None or not len(rows):
-            return found
-        found[rows] = True
-        return found & ~self.says(topic, names)
+        found = np.zeros(len(self))
+        if (about := self._about.get(topic_key(topic))) is not None:
+            rows, worths = about
+            found[rows] = worths
+            found[self.says(topic, names)] = 0.0
+        return found
 
     def topics_worth(self, topics: NamedTopics, wide: NamedTopics) -> Floats:
-        """Return the number of `topics` that each candidate says, and `ABOUT_WORTH` for each of `wide` that
-        it is about. Computed once: a pool is ranked for many days."""
+        """Return the number of `topics` that each candidate says, plus what those of `wide` add that it is
+        about. Computed once: a pool is ranked for many days."""
         if (worth := self._worths.get((topics, wide))) is None:
             worth = self._worths[topics, wide] = np.zeros(len(self))
             for topic, names in topics:
                 worth += self.says(topic, names)
             for topic, names in wide:
-                worth += ABOUT_WORTH * self.about(topic, names)
+                worth += self.about_worth(topic, names)
         return worth
 
     def _label_rows(self, term: str) -> list[int]:

@@ -5,7 +5,7 @@ score = weight x freshness x (1 + topics + boosts + alpha x similarity + gamma x
 
 Taste counts only if the reader has agreed to it (`ranking.taste`); otherwise it is 1.
 
-A topic adds 1 to an item that says it or is filed under it, and 0.5 to one that is about it by meaning.
+A topic adds 1 to an item that says it or is filed under it, and 0.5 to 1 to one that is about it by meaning.
 
 A `Ranking` is one order of the items of a `Pool`. Pure.
 """
@@ -149,10 +149,6 @@ class Ranking(Sequence[Score]):
         """Return a mask of the pool for items that say `topic` or one of its other names."""
         return self._pool.says(topic, self._names_of(topic))
 
-    def _about(self, topic: str) -> Mask:
-        """Return a mask of the pool for items that are about `topic` by meaning and say none of its names."""
-        return self._pool.about(topic, self._names_of(topic))
-
     def _names_by_row(self, rows: Ids) -> list[dict[str, str]]:
         """Return for each of `rows` the other name that it says, by topic, if it does not say the topic."""
         found: list[dict[str, str]] = [{} for _ in rows]
@@ -161,6 +157,15 @@ class Ranking(Sequence[Score]):
                 by_name = self._pool.matches(name)[rows] & ~self._pool.matches(topic)[rows]
                 for place in np.flatnonzero(by_name).tolist():
                     found[place].setdefault(topic, name)
+        return found
+
+    def _worths_by_row(self, rows: Ids) -> list[dict[str, float]]:
+        """Return for each of `rows` what the topics add that it is about by meaning."""
+        found: list[dict[str, float]] = [{} for _ in rows]
+        for topic in self._wide:
+            worths = self._pool.about_worth(topic, self._names_of(topic))[rows]
+            for place in np.flatnonzero(worths).tolist():
+                found[place][topic] = float(worths[place])
         return found
 
     def _interests(self, boosts: Mapping[str, float]) -> Floats:
@@ -222,17 +227,17 @@ class Ranking(Sequence[Score]):
                 candidate := self._pool.candidates[row],
                 total,
                 replace(
-                    self._breakdown(candidate.source, topics, about, boosts, figures),
+                    self._breakdown(candidate.source, topics, worths, boosts, figures),
                     tastes=reasons,
                     named=named,
                 ),
             )
-            for row, reasons, named, topics, about, boosts, total, *figures in zip(
+            for row, reasons, named, worths, topics, boosts, total, *figures in zip(
                 rows.tolist(),
                 tastes,
                 self._names_by_row(rows),
+                self._worths_by_row(rows),
                 self._terms_by_row(self._topics, rows, self._says),
-                self._terms_by_row(self._wide, rows, self._about),
                 self._terms_by_row(self._effective.config.keyword_boosts, rows, self._pool.matches),
                 self.totals_as_given[places].tolist(),
                 *(column[places].tolist() for column in columns),
@@ -244,11 +249,15 @@ class Ranking(Sequence[Score]):
         self,
         source: str,
         topics: Sequence[str],
-        about: Sequence[str],
+        about: Mapping[str, float],
         boosts: Sequence[str],
         figures: Sequence[float],
     ) -> ScoreBreakdown:
-        """Return the parts of one score. `figures` are its values in the columns of `_scores_at`."""
+        """Return the parts of one score.
+
+        `about` has what each topic adds that the item is about, `figures` its values in the columns of
+        `_scores_at`.
+        """
         hours, days, recency, similarity, community, sources, reading, interest, taste = figures
         config, deltas = self._effective.config, self._effective.deltas
         opens = self._leans.sources.get(source, UNKNOWN) if reading else UNKNOWN
@@ -261,6 +270,7 @@ class Ranking(Sequence[Score]):
             recency=recency,
             topics=tuple(topics),
             about=tuple(about),
+            about_worths=about,
             boosts={word: config.keyword_boosts[word] for word in boosts},
             similarity=similarity,
             community=community,

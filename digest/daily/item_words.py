@@ -259,16 +259,17 @@ def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[
     community, sources = COMMUNITY_GAMMA * parts["community"], reported_by(parts)
     agreed = float(agreement(sources))
     reading = parts.get("reading", 0.0)
-    topics = len(parts["topics"]) + ABOUT_WORTH * len(topics_about(parts))
+    worths = {topic: about_worth(parts, topic) for topic in topics_about(parts)}
+    topics = len(parts["topics"]) + sum(worths.values())
     named = topics + sum(parts["boosts"].values()) + community + agreed + reading
     matched = {term: ", " + _("matched {how}").format(how=how) for term, how in found.items()}
     lines = []
     for topic in parts["topics"]:
         words = _("“{topic}” is one of yours").format(topic=topic) + matched.get(topic, "")
         lines.append(_part_line(_("Topic"), words, 1.0))
-    for topic in topics_about(parts):
+    for topic, worth in worths.items():
         words = _("about “{topic}” by meaning, without the word").format(topic=topic)
-        lines.append(_part_line(_("Topic"), words, ABOUT_WORTH))
+        lines.append(_part_line(_("Topic"), words, worth))
     boosts = parts["boosts"].items()
     lines += [_part_line(_("Keyword"), f"“{word}”{matched.get(word, '')}", boost) for word, boost in boosts]
     if parts["similarity"] and parts["interest"] > INTEREST_MIN:
@@ -303,6 +304,11 @@ def reported_by(parts: Mapping[str, Any]) -> int:
 def topics_about(parts: Mapping[str, Any]) -> list[str]:
     """Return the topics that the item is about by meaning, or none if its score was stored without them."""
     return list(parts.get("about", ()))
+
+
+def about_worth(parts: Mapping[str, Any], topic: str) -> float:
+    """Return the interest that a topic adds to an item about it; a half if its score was stored without."""
+    return float(parts.get("about_worths", {}).get(topic, ABOUT_WORTH))
 
 
 def _part_line(label: str, words: str, value: float) -> BreakdownLine:

@@ -27,7 +27,7 @@ from ranking.meaning.table import (
 )
 from ranking.meaning.topics import TopicMeaning as Meaning
 from ranking.meaning.topics import topic_meaning
-from ranking.pool import Ids, Pool
+from ranking.pool import About, Ids, Pool
 from ranking.selectors import read_once, topics_of_all_readers
 from ranking.taste.likeness import centre_of
 
@@ -99,7 +99,7 @@ def topic_meanings_update(*, topics: Iterable[str], now: datetime) -> int:
     def make(keys: Sequence[str]) -> int:
         pool.search_all(names[key] for key in keys)
         rows = [_row(key, topic_meaning(vectors, pool.matches(names[key])), now) for key in keys]
-        fields = ["seeds", "cut", "packed", "made_at"]
+        fields = ["seeds", "cut", "steepness", "packed", "made_at"]
         TopicMeaning.objects.bulk_create(
             rows, update_conflicts=True, unique_fields=["key"], update_fields=fields
         )
@@ -128,22 +128,33 @@ def topic_meanings_prune() -> int:
     return deleted
 
 
-def topics_about(topics: Sequence[str], item_ids: Ids) -> dict[str, Ids]:
-    """Return by topic key the places in `item_ids` of the items that are about the topic, ascending.
+def topics_about(topics: Sequence[str], item_ids: Ids) -> dict[str, About]:
+    """Return by topic key the places in `item_ids` of the items about it, and what it adds to each.
+
+    Places are ascending.
 
     Topics that stay literal are left out. One query for the topics and, if any is left, one for each 10,000
     items.
     """
     rows = TopicMeaning.objects.filter(key__in=[topic_key(topic) for topic in topics], cut__isnull=False)
     meanings = {
-        row.key: Meaning.unpacked(bytes(row.packed), cut=row.cut or 0.0, seeds=row.seeds) for row in rows
+        row.key: Meaning.unpacked(
+            bytes(row.packed), cut=row.cut or 0.0, seeds=row.seeds, steepness=row.steepness or 0.0
+        )
+        for row in rows
     }
-    found: dict[str, list[Ids]] = {key: [] for key in meanings}
+    found: dict[str, list[Floats]] = {key: [] for key in meanings}
     for start in range(0, len(item_ids) if meanings else 0, ITEMS_AT_ONCE):
         vectors = vectors_for(item_ids[start : start + ITEMS_AT_ONCE].tolist())
         for key, meaning in meanings.items():
-            found[key].append(np.flatnonzero(meaning.about(vectors)) + start)
-    return {key: np.concatenate(parts) for key, parts in found.items() if parts}
+            found[key].append(meaning.worth(vectors))
+    return {key: about_of(np.concatenate(parts)) for key, parts in found.items() if parts}
+
+
+def about_of(worths: Floats) -> About:
+    """Return the places of the items to which a topic adds anything, ascending, and what it adds."""
+    places = np.flatnonzero(worths)
+    return places, worths[places]
 
 
 def vectors_for(item_ids: Sequence[int]) -> Vectors:
@@ -174,4 +185,11 @@ def _seed_items(now: datetime) -> tuple[Pool, Vectors]:
 def _row(key: str, meaning: Meaning | None, now: datetime) -> TopicMeaning:
     if meaning is None:
         return TopicMeaning(key=key, seeds=0, made_at=now)
-    return TopicMeaning(key=key, seeds=meaning.seeds, cut=meaning.cut, packed=meaning.packed(), made_at=now)
+    return TopicMeaning(
+        key=key,
+        seeds=meaning.seeds,
+        cut=meaning.cut,
+        steepness=meaning.steepness,
+        packed=meaning.packed(),
+        made_at=now,
+    )

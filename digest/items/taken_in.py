@@ -11,7 +11,7 @@ from uuid import UUID
 
 import numpy as np
 
-from digest.items.meanings import topics_about, vectors_for
+from digest.items.meanings import about_of, topics_about, vectors_for
 from digest.items.selectors import items_candidates
 from digest.models import Item
 from digest.places import articles_shared, turn_let_pass
@@ -20,7 +20,7 @@ from ranking.common.text import topic_key
 from ranking.entities import Candidate
 from ranking.meaning.table import Floats, Vectors, known_words, meaning_vectors, unit_rows
 from ranking.meaning.topics import centre_rows, topic_meaning
-from ranking.pool import Ids, Pool
+from ranking.pool import About, Ids, Pool
 
 DAYS, ITEMS_MAX = 30, 2_000
 # If too few items say a search, the most similar ones are shown: at most ten, none below this cosine. Of
@@ -124,13 +124,13 @@ def _likeness(vectors: Vectors, pool: Pool, query: str) -> tuple[str, Floats]:
 def _own_pool(candidates: Sequence[Candidate]) -> Pool:
     """Return a pool that finds topics by their stored meaning, or by one made from these items."""
 
-    def find(topics: Sequence[str], item_ids: Ids) -> dict[str, Ids]:
+    def find(topics: Sequence[str], item_ids: Ids) -> dict[str, About]:
         found = topics_about(topics, item_ids)
         missing = [topic for topic in topics if topic_key(topic) not in found]
         vectors = vectors_for(item_ids.tolist())
         for topic in missing:
             if (meaning := topic_meaning(vectors, pool.matches(topic))) is not None:
-                found[topic_key(topic)] = np.flatnonzero(meaning.about(vectors))
+                found[topic_key(topic)] = about_of(meaning.worth(vectors))
         return found
 
     pool = Pool(candidates, find, in_steps=articles_shared)

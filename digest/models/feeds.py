@@ -377,6 +377,7 @@ class TopicMeaning(models.Model):
     key = models.CharField(max_length=64, unique=True, help_text="The topic, folded and singular.")
     seeds = models.PositiveIntegerField(help_text="Items that say the topic.")
     cut = models.FloatField(null=True, help_text="The least likeness; null if the topic stays literal.")
+    steepness = models.FloatField(null=True, help_text="How fast the odds rise with likeness above the cut.")
     packed = models.BinaryField(default=bytes)
     made_at = models.DateTimeField()
 

@@ -1,7 +1,7 @@
 """Find the subjects of some items, each with a name that a person would use. Pure.
 
 A name is a publishers' category, or a word or pair of words in the titles of several sources. It names a
-subject if its items have a meaning in common (`topics.topic_meaning`), if the texts use it as a noun, and if
+subject if its items have a meaning in common (`topics.seeds_likeness`), if the texts use it as a noun, and if
 it does not fit every subject ("story", "review", a month). Of 1,500 items of 194 real feeds, 580 names stand
 in the titles of three sources, 259 of these have a common meaning, and about half of those are nouns.
 
@@ -20,7 +20,7 @@ from ranking.common.categories import EMPTY_CATEGORIES, category_key
 from ranking.common.text import FUNCTION_WORDS, fold, topic_key
 from ranking.entities import Candidate
 from ranking.meaning.table import Floats, Vectors
-from ranking.meaning.topics import Mask, topic_meaning
+from ranking.meaning.topics import Mask, seeds_likeness
 
 # A name stands in the titles or categories of three sources; of readers with few sources, in two or one.
 SOURCES_MIN, SOURCES_EACH = 3, 8
@@ -136,8 +136,8 @@ def subjects_among(items: Sequence[Candidate], vectors: Vectors, count: int) -> 
     for key in sorted(nouns_among(items, names.keys())):
         name = names[key]
         says = _mask(name.rows, known)
-        if meaning := topic_meaning(vectors, says):
-            found.append(_Found(name.shown(), _mask(name.entitled, known), says, meaning.likeness(vectors)))
+        if (likeness := seeds_likeness(vectors, says)) is not None:
+            found.append(_Found(name.shown(), _mask(name.entitled, known), says, likeness))
     return _spread(found, vectors, count)
 
 

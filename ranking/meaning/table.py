@@ -118,6 +118,21 @@ def usual_centre() -> Floats:
     return found
 
 
+@cache
+def usual_spread_inverse() -> Floats:
+    """Return the inverse of the usual spread of articles, (128, 128).
+
+    The spread is the covariance of centred unit vectors of the same items as `usual_centre`, plus the mean of
+    its diagonal. An installation's own spread would be that of its subjects: on BBC it hides what sport has
+    in common.
+    """
+    spread = np.load(FOLDER / "english-spread.npy").astype(np.float64)
+    inverse: Floats = np.linalg.inv(spread + np.trace(spread) / DIMENSIONS * np.eye(DIMENSIONS)).astype(
+        np.float32
+    )
+    return inverse
+
+
 def meaning_vectors(titles: Sequence[str], texts: Sequence[str]) -> Vectors:
     """Return one vector for each item, by its title and the first 2,000 characters of its text."""
     return english_table().encode(

@@ -58,7 +58,7 @@ def test_names_match_as_whole_words_like_topics():
 
 def test_an_article_that_says_a_name_is_not_also_about_the_topic_by_meaning():
     items = [item("At Wimbledon", 1), item("A match on clay", 2)]
-    pool = Pool(items, lambda topics, ids: {"tennis": np.array([0, 1])})
+    pool = Pool(items, lambda topics, ids: {"tennis": (np.array([0, 1]), np.array([0.7, 0.7]))})
     scores = rank_all(pool, EffectiveConfig(TENNIS), NOW).scores_of([1, 2])
     assert [(one.parts.topics, one.parts.about) for one in scores] == [(("Tennis",), ()), ((), ("Tennis",))]
 

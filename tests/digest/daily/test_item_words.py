@@ -41,7 +41,7 @@ TERMS = {
 }
 # What tells how large a term is, or is never above its neutral value. Freshness always has a line.
 DETAILS = {
-    *("config_weight", "learned_delta", "interest", "opened", "shown", "named", "tastes"),
+    *("config_weight", "learned_delta", "interest", "opened", "shown", "named", "tastes", "about_worths"),
     *("age_hours", "age_days", "recency"),
 }
 

@@ -62,7 +62,8 @@ def likes_tennis(reader: Reader, now) -> None:
 
 def about_tennis(items: dict[str, Item]) -> set[str]:
     ids = np.array([item.pk for item in items.values()], dtype=np.int64)
-    places = topics_about(["tennis"], ids).get("tennis", ())
+    places, worths = topics_about(["tennis"], ids).get("tennis", ((), ()))
+    assert all(0.5 < worth < 1 for worth in worths)
     return {list(items)[place] for place in places}
 
 
@@ -72,7 +73,7 @@ def test_a_topic_finds_an_item_that_never_says_its_name(ada, items, now):
     assert not about_tennis(items) & set(OTHERS)
 
 
-def test_such_an_item_gains_half_a_topic_and_the_reader_is_told_why(ada, items, now):
+def test_such_an_item_gains_half_a_topic_to_a_whole_one_and_the_reader_is_told_why(ada, items, now):
     likes_tennis(ada, now)
     meanings_update(now=now)
     scores = digest_candidates(reader=ada, date=now.date(), now=now).ranking(
@@ -81,12 +82,21 @@ def test_such_an_item_gains_half_a_topic_and_the_reader_is_told_why(ada, items, 
     found = {score.candidate.title: score.parts for score in scores[:]}
     assert found[ABOUT_TENNIS].about == ("tennis",)
     assert found[ABOUT_TENNIS].topics == ()
-    assert found[ABOUT_TENNIS].interest == pytest.approx(1.5)
+    gained = found[ABOUT_TENNIS].about_worths["tennis"]
+    assert 0.9 < gained < 1 and found[ABOUT_TENNIS].interest == pytest.approx(1 + gained)
     assert found[SAY_TENNIS[0]].about == ()
     assert found[SAY_TENNIS[0]].interest == pytest.approx(2.0)
     told = score_explain(found[ABOUT_TENNIS].as_dict(), 1.0, "Gazette")
     assert "about tennis, by meaning" in told.chips
-    assert ("Topic", "+ 0.50") in [(line.label, line.figure) for line in told.lines]
+    assert ("Topic", f"+ {gained:.2f}") in [(line.label, line.figure) for line in told.lines]
+
+
+def test_a_topic_stored_by_the_release_before_adds_a_half_until_it_is_made_again(ada, items, now):
+    topic_meanings_update(topics=["tennis"], now=now)
+    TopicMeaning.objects.update(steepness=None)
+    ids = np.array([item.pk for item in items.values()], dtype=np.int64)
+    _, worths = topics_about(["tennis"], ids)["tennis"]
+    assert set(worths.tolist()) == {0.5}
 
 
 def test_a_topic_with_four_items_stays_literal(ada, feed, now):

@@ -13,7 +13,6 @@ import numpy as np
 from ranking.common.categories import category_keys, topic_matches
 from ranking.common.text import fold, fold_lightly, topic_key
 from ranking.entities import Config, EffectiveConfig
-from ranking.meaning.topics import ABOUT_WORTH
 from ranking.other_names import topic_names
 from tests.lab.advisor.rules import RULES, Change, Tallies, Targets, capped, changes_all
 from tests.lab.world.entities import Asked, Course
@@ -55,7 +54,7 @@ class Rated:
 
 
 # Return which of some items are about a topic by meaning.
-About = Callable[[str, Sequence[Rated]], Bools]
+About = Callable[[str, Sequence[Rated]], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ class Pools:
         ]
         self._items, self._find_about = items, about
         self._held: dict[str, Bools] = {}
-        self._about: dict[str, Bools] = {}
+        self._about: dict[str, Floats] = {}
 
     def value(self, effective: EffectiveConfig, factors: Floats | float = 1.0) -> float:
         """nDCG@10 over the pools in which something was liked; `factors` (items,) multiply the scores."""
@@ -116,7 +115,7 @@ class Pools:
         key = topic_key(topic)
         if key not in self._about:
             self._about[key] = self._find_about(topic, self._items)
-        return np.maximum(says, ABOUT_WORTH * self._about[key])
+        return np.maximum(says, self._about[key])
 
     def _holds(self, topic: str, *names: str) -> Bools:
         """Return which items have a topic, by itself or by another name of it."""

@@ -18,7 +18,7 @@ from ranking.meaning.topics import topic_meaning
 from ranking.pool import Pool
 from tests.lab.histories.pools import About, History, Rated
 from tests.lab.steer.cases import NOW, Field, news
-from tests.lab.world.world import Bools
+from tests.lab.world.world import Floats
 
 THUMBS, LATER = 60, 120
 LIKES, LIKES_ELSEWHERE = 0.85, 0.15
@@ -61,7 +61,7 @@ def _field(folder: Path, data: str) -> Field:
 
 
 def label_about(folder: Path, data: str) -> About:
-    """Return what tells which of these readers' items are about a topic, by the meaning of all texts.
+    """Return what tells what a topic adds to these readers' items, by the meaning of all texts.
 
     As in the product, the texts that say the topic itself show its subject (`digest.items.meanings`).
     """
@@ -70,12 +70,12 @@ def label_about(folder: Path, data: str) -> About:
     vectors = meaning_vectors([thing.title for thing in things], [thing.text for thing in things])
 
     @cache
-    def whole(topic: str) -> Bools:
-        """Return which of all items are about the topic: nine judges of each reader ask."""
+    def whole(topic: str) -> Floats:
+        """Return what the topic adds to each item that is about it: nine judges of each reader ask."""
         meaning = topic_meaning(vectors, pool.matches(topic))
-        return np.zeros(len(things), dtype=bool) if meaning is None else meaning.about(vectors)
+        return np.zeros(len(things)) if meaning is None else meaning.worth(vectors)
 
-    def about(topic: str, items: Sequence[Rated]) -> Bools:
+    def about(topic: str, items: Sequence[Rated]) -> Floats:
         return whole(topic)[[int(one.url.rpartition("/")[2]) for one in items]]
 
     return about

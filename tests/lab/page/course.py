@@ -20,6 +20,7 @@ from digest.daily.onboarding import FEED_NEWEST, HEADLINES_MAX
 from digest.days import day_begin
 from digest.entities import DIGEST_SIZE, ITEM_WINDOW_DAYS, UNREAD_DAYS, RatedItem
 from digest.feedback.onboarding import Headline, question_choose
+from digest.items.meanings import about_of
 from ranking.common.text import topic_key
 from ranking.entities import EffectiveConfig, SourceTally
 from ranking.freshness import day_ages, freshness_by_day
@@ -27,7 +28,7 @@ from ranking.learning import learn
 from ranking.meaning.spread import tells_more
 from ranking.meaning.table import unit_rows, usual_centre
 from ranking.meaning.topics import topic_meaning
-from ranking.pool import Floats, Ids, ItemValues, Pool
+from ranking.pool import About, Floats, Ids, ItemValues, Pool
 from ranking.scoring import Signals
 from ranking.similarity import EMPTY, profile_of, similarities, taste_update, vectors_stack
 from ranking.taste.entities import NAMED_WEIGHT, Example, TasteLevel
@@ -108,11 +109,11 @@ class Simulation:
         self.origins = {c.item_id: (c.source, c.item_id) for c in self.pool.candidates}
         self.packed = [stream.terms[row].packed() for row in rows.tolist()]
 
-    def _find_about(self, topics: Sequence[str], ids: Ids) -> dict[str, Ids]:
+    def _find_about(self, topics: Sequence[str], ids: Ids) -> dict[str, About]:
         found = {}
         for topic in topics:
             if (meaning := topic_meaning(self.meanings, self.pool.matches(topic))) is not None:
-                found[topic_key(topic)] = np.flatnonzero(meaning.about(self.meanings))
+                found[topic_key(topic)] = about_of(meaning.worth(self.meanings))
         return found
 
     def run(self, days: int) -> list[Page]:

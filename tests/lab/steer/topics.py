@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from digest.items.meanings import about_of
 from digest.items.topics import TEXT_CHARS, names_proposed
 from ranking.common.text import topic_key
 from ranking.meaning.table import Vectors, meaning_vectors
 from ranking.meaning.topics import TopicMeaning, topic_meaning
 from ranking.meaning.words import words_of_items
-from ranking.pool import FindAbout, Ids, Pool
+from ranking.pool import About, FindAbout, Ids, Pool
 from tests.lab.steer.cases import AG_NEWS, BBC, NOW, Field, Target
 
 # The labels by their everyday names. They are coarser than topics, but a new reader types them.
@@ -105,11 +106,9 @@ def with_meaning(field: Field, targets: Sequence[Target], vectors: Vectors | Non
 def _finder(vectors: Vectors, meanings: Mapping[str, TopicMeaning | None]) -> FindAbout:
     known = {topic: meaning for topic, meaning in meanings.items() if meaning is not None}
 
-    def find_about(topics: Sequence[str], ids: Ids) -> dict[str, Ids]:
+    def find_about(topics: Sequence[str], ids: Ids) -> dict[str, About]:
         return {
-            topic_key(topic): np.flatnonzero(known[topic].about(vectors[ids]))
-            for topic in topics
-            if topic in known
+            topic_key(topic): about_of(known[topic].worth(vectors[ids])) for topic in topics if topic in known
         }
 
     return find_about

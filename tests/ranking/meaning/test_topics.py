@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ranking.meaning.table import DIMENSIONS, meaning_vectors
+from ranking.meaning.table import DIMENSIONS, meaning_vectors, usual_spread_inverse
 from ranking.meaning.topics import SEEDS_MIN, TopicMeaning, topic_meaning
 
 RNG_SEED = 7
@@ -59,8 +59,10 @@ def test_a_stored_meaning_finds_the_same_items():
     vectors, group = world()
     meaning = topic_meaning(vectors, (group == 1) & (np.arange(len(group)) % 40 < 20))
     assert meaning is not None
-    again = TopicMeaning.unpacked(meaning.packed(), cut=meaning.cut, seeds=meaning.seeds)
-    assert np.array_equal(again.about(vectors), meaning.about(vectors))
+    again = TopicMeaning.unpacked(
+        meaning.packed(), cut=meaning.cut, seeds=meaning.seeds, steepness=meaning.steepness
+    )
+    assert np.array_equal(again.worth(vectors), meaning.worth(vectors))
 
 
 def test_real_headlines_about_tennis_are_found_without_the_word():
@@ -85,9 +87,39 @@ def test_real_headlines_about_tennis_are_found_without_the_word():
     assert not found & set(other)
 
 
-def test_a_rare_topic_finds_at_most_three_items_for_each_seed():
+def test_a_word_that_few_items_about_its_subject_say_stays_literal():
     vectors, group = world(size=120)
-    seeds = (group == 2) & (np.arange(len(group)) % 120 < 6)
+    assert topic_meaning(vectors, (group == 2) & (np.arange(len(group)) % 120 < 6)) is None
+    assert topic_meaning(vectors, (group == 2) & (np.arange(len(group)) % 120 < 40)) is not None
+
+
+def test_nothing_joins_if_all_items_of_a_subject_say_it():
+    vectors, group = world()
+    seeds = group == 2
     meaning = topic_meaning(vectors, seeds)
+    assert meaning is None or (meaning.about(vectors) & ~seeds).sum() <= 2
+
+
+def test_an_item_adds_more_the_more_it_is_like_the_seeds_between_a_half_and_one():
+    vectors, group = world()
+    meaning = topic_meaning(vectors, (group == 2) & (np.arange(len(group)) % 40 < 20))
     assert meaning is not None
-    assert 12 < (meaning.about(vectors) & ~seeds).sum() <= 18
+    worth, likeness = meaning.worth(vectors), meaning.likeness(vectors)
+    joined = meaning.about(vectors)
+    assert np.array_equal(worth > 0, joined)
+    assert 0.5 < worth[joined].min() <= worth[joined].max() <= 1
+    assert (np.diff(worth[joined][np.argsort(likeness[joined])]) >= 0).all()
+
+
+def test_however_steep_the_curve_is_an_item_adds_at_most_one():
+    mean, direction = np.zeros(DIMENSIONS, dtype=np.float32), np.eye(DIMENSIONS, dtype=np.float32)[0]
+    meaning = TopicMeaning(mean, direction, -0.5, SEEDS_MIN, 1_000.0)
+    assert meaning.worth(np.eye(DIMENSIONS, dtype=np.int8)[:1]).tolist() == [1.0]
+
+
+def test_what_many_articles_share_counts_less_than_what_sets_the_seeds_apart():
+    inverse = usual_spread_inverse()
+    values, axes = np.linalg.eigh(inverse)
+    assert np.allclose(inverse, inverse.T, atol=1e-3) and values.min() > 0
+    usual, rare = axes[:, 0], axes[:, -1]
+    assert usual @ inverse @ usual < (rare @ inverse @ rare) / 3
