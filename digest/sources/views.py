@@ -31,6 +31,7 @@ from digest.sources.names import NamedFeed, feeds_named, is_name, subscription_n
 from digest.sources.newsletters import newsletters_are_on
 from digest.sources.opml import FEEDS_MAX, FOLDER_MAX_CHARS, TITLE_MAX_CHARS
 from digest.sources.private_views import PrivateFeedForm, private_page
+from digest.sources.recommended import starter_interests
 from digest.sources.rule_choices import rules_context
 from digest.sources.subscription_changes import SubscriptionEdit, subscription_change
 from digest.sources.subscriptions import opml_export
@@ -47,7 +48,9 @@ FILES_MAX = 5
 # The key of the last import's result in the session.
 IMPORTED = "imported"
 
-# The field that the first page's form sends beside an address.
+# How many characters of a typed address are read.
+ADDRESS_CHARS = 2000
+# The field that the first page's form sends beside an address, and the key of the rest of that form in the session.
 WELCOME = "welcome"
 
 
@@ -56,7 +59,7 @@ class AddressForm(forms.Form):
 
     url = forms.CharField(
         label=gettext_lazy("A site or a feed"),
-        max_length=2000,
+        max_length=ADDRESS_CHARS,
         widget=forms.TextInput(
             attrs={
                 "autocomplete": "url",
@@ -163,6 +166,8 @@ def sources(request: HttpRequest) -> HttpResponse:
     """Show the reader's sources and feed health; a POST adds a site's feed, or offers several."""
     form = AddressForm(request.POST or None)
     found: list[FoundFeed] = []
+    if WELCOME in request.POST:
+        _welcome_keep(request)
     if request.method == "POST" and form.is_valid():
         try:
             if is_name(form.cleaned_data["url"]) and not form.cleaned_data["as_is"]:
@@ -187,10 +192,18 @@ def sources(request: HttpRequest) -> HttpResponse:
     return _page(request, form, found=found, status=422 if form.errors else 200)
 
 
+def _welcome_keep(request: HttpRequest) -> None:
+    """Keep what is ticked on the first page, until its list is answered."""
+    known = {key for one in starter_interests() for key in (one.key, *(feed.url for feed in one.feeds))}
+    ticked = dict.fromkeys([*request.POST.getlist("interest"), *request.POST.getlist("feed")])
+    request.session[WELCOME] = {"picked": [one for one in ticked if one in known]}
+
+
 def _welcome_again(request: HttpRequest, form: AddressForm) -> HttpResponse:
-    """Go back to the first page, which has the list of sources to start with, and say what was wrong."""
-    for error in form.errors.get("url", ()):
-        messages.error(request, str(error))
+    """Go back to the first page, which has the list of sources to start with, and say there what was wrong."""
+    typed = (form["url"].data or "")[:ADDRESS_CHARS]
+    errors = [str(error) for error in form.errors.get("url", ())]
+    request.session[WELCOME] |= {"url": typed, "errors": errors}
     return redirect("digest:welcome")
 
 
@@ -217,7 +230,8 @@ def _feeds_of(request: HttpRequest, form: AddressForm) -> list[FoundFeed]:
 def _subscribe(request: HttpRequest, found: FoundFeed) -> HttpResponse:
     """Subscribe. The message promises items only if they are there already.
 
-    The first source leads to Today, which shows its items, or says how far its fetch is.
+    The first source leads to Today, which shows its items, or says how far its fetch is. From a first page with
+    ticks, any leads back there.
     """
     is_first = not subscriptions_exist(reader_id=reader_of(request).pk)
     added = feed_add(reader=reader_of(request), found=found, now=timezone.now())
@@ -232,6 +246,8 @@ def _subscribe(request: HttpRequest, found: FoundFeed) -> HttpResponse:
         first_fetch_wake()
         next_step = _("It is being fetched.")
     messages.success(request, _("You now read {name}. {next_step}").format(name=name, next_step=next_step))
+    if WELCOME in request.POST and request.session[WELCOME]["picked"]:
+        return redirect("digest:welcome")
     return redirect("digest:today" if is_first else "digest:sources")
 
 

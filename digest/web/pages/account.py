@@ -62,6 +62,7 @@ from digest.places import SIGN_INS
 from digest.requests import reader_of
 from digest.sources.recommended import starter_interests_for, welcome_answer
 from digest.sources.subscriptions import FEED_GONE_REASON
+from digest.sources.views import WELCOME
 from digest.web.pages.forms import (
     AccountForm,
     DeleteForm,
@@ -301,11 +302,16 @@ def _tokens_page(request: HttpRequest, form: TokenForm, issued: IssuedToken | No
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def welcome(request: HttpRequest) -> HttpResponse:
-    """Offer sources by interest; a POST subscribes to those chosen, or skips this."""
+    """Offer sources by interest; a POST subscribes to those chosen, or skips this.
+
+    After *Add* of a site, everything ticked is still ticked. If that failed, its words and error are at its field.
+    """
     form = WelcomeForm(request.POST if request.method == "POST" else None)
+    kept = request.session.get(WELCOME, {})
     if request.method == "POST" and form.is_valid():
         wanted = [] if "skip" in request.POST else form.chosen()
         if wanted or "skip" in request.POST:
+            request.session.pop(WELCOME, None)
             answered = welcome_answer(reader=reader_of(request), feeds=wanted, now=timezone.now())
             if added := answered.added:
                 words = ngettext(
@@ -327,8 +333,11 @@ def welcome(request: HttpRequest) -> HttpResponse:
     page = {
         "form": form,
         "interests": [(one, _(one.name)) for one in starter_interests_for(get_language() or "")],
-        "picked": form.picked(),
+        "picked": form.picked() if form.is_bound else kept.get("picked", ()),
+        "own": {"url": request.POST.get("url", "")} if form.is_bound else kept,
     }
+    if "errors" in kept:  # said once
+        request.session[WELCOME] = {"picked": kept["picked"]}
     return render(request, "digest/welcome.html", page, status=422 if form.errors else 200)
 
 

@@ -231,7 +231,7 @@ class WelcomeForm(forms.Form):
 
     def picked(self) -> set[str]:
         """Return everything ticked so far, valid or not, for a page that is shown again."""
-        return {*self["interest"].data, *self["feed"].data} if self.is_bound else set()
+        return {*self["interest"].data, *self["feed"].data}
 
 
 class ThumbForm(forms.Form):

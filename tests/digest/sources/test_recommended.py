@@ -1,5 +1,6 @@
 """The first visit: asked once, answered without fetching, never in the way of those who read already."""
 
+import re
 from urllib.parse import urlsplit
 
 import pytest
@@ -78,8 +79,8 @@ def test_an_interest_and_one_of_its_sources_are_one_subscription(page: Client):
 
 def test_an_address_is_typed_there_too_and_the_sources_lead_back(page: Client):
     body = page.get("/ui/welcome").content.decode()
-    form = body.partition('action="/ui/sources"')[2].partition("</form>")[0]
-    assert 'name="url"' in form and "csrfmiddlewaretoken" in form
+    form = body.partition('action="/ui/welcome"')[2].partition("</form>")[0]
+    assert 'name="url"' in form and "csrfmiddlewaretoken" in form and 'formaction="/ui/sources"' in form
     assert 'href="/ui/welcome">Sources to start with</a>' in page.get("/ui/sources").content.decode()
 
 
@@ -158,10 +159,53 @@ def test_what_is_on_offer_is_sound():
         assert canonical_url(feed.url) == feed.url, feed.url
 
 
-def test_a_wrong_name_on_the_first_page_is_answered_there(page: Client):
-    form = page.get("/ui/welcome").content.decode()
-    assert '<input type="hidden" name="welcome"' in form
-    for typed, words in (("nobody knows this", "No source known here has that name"), ("", "required")):
+ADD = re.compile(r'<button name="welcome" value="1" formaction="/ui/sources">([^<]+)</button>')
+TICKED = re.compile(r'name="(?:interest|feed)" value="([^"]+)" checked')
+
+
+@pytest.mark.parametrize(
+    ("language", "add", "words"),
+    [
+        ("en", "Add", "No source known here has that name"),
+        ("de", "Hinzufügen", "Keine hier bekannte Quelle heißt so"),
+    ],
+)
+def test_a_wrong_name_on_the_first_page_is_answered_at_its_field_and_all_ticks_stay(
+    page: Client, ada: Reader, language: str, add: str, words: str
+):
+    Reader.objects.filter(pk=ada.pk).update(language=language)
+    assert ADD.search(page.get("/ui/welcome").content.decode())[1] == add
+    first, second = starter_interests()[:2]
+    ticked = {"interest": [first.key], "feed": [second.feeds[0].url, "https://evil.example/feed"]}
+    answer = page.post("/ui/sources", {"url": "nobody knows <this>", "welcome": "1"} | ticked, follow=True)
+    body = answer.content.decode()
+    assert answer.request["PATH_INFO"] == "/ui/welcome"
+    assert sorted(TICKED.findall(body)) == sorted([first.key, second.feeds[0].url])
+    assert 'value="nobody knows &lt;this&gt;"' in body
+    assert words in re.search(r'<ul class="errorlist" id="url-error" role="alert">(.*?)</ul>', body)[1]
+    again = page.get("/ui/welcome").content.decode()
+    assert len(TICKED.findall(again)) == 2 and "url-error" not in again
+    page.post("/ui/welcome", ticked | {"feed": [second.feeds[0].url]})
+    assert not TICKED.findall(page.get("/ui/welcome").content.decode())
+
+
+def test_an_empty_or_endless_address_on_the_first_page_is_answered_there(page: Client):
+    for typed, words in (("", "required"), ("x" * 2001, "2000")):
         answer = page.post("/ui/sources", {"url": typed, "welcome": "1"}, follow=True)
         assert answer.request["PATH_INFO"] == "/ui/welcome" and words in answer.content.decode()
+        assert f'value="{typed[:2000]}"' in answer.content.decode()
         assert page.post("/ui/sources", {"url": typed}).status_code == 422
+
+
+def test_a_site_added_on_the_first_page_leads_back_to_what_is_ticked_there(page: Client, ada: Reader):
+    first = starter_interests()[0]
+    for n, (ticked, place) in enumerate((([first.key], "/ui/welcome"), ([], "/ui/sources"))):
+        typed = {"url": f"https://own.example/{n}.xml", "as_is": "1", "welcome": "1", "interest": ticked}
+        assert page.post("/ui/sources", typed).url == place
+        assert TICKED.findall(page.get("/ui/welcome").content.decode()) == ticked
+    assert ada.subscriptions.count() == 2
+
+
+def test_a_list_without_a_choice_keeps_the_typed_site(page: Client):
+    answer = page.post("/ui/welcome", {"url": "example.org"})
+    assert answer.status_code == 422 and 'value="example.org"' in answer.content.decode()
