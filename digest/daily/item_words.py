@@ -429,10 +429,13 @@ def item_age_words(then: datetime, now: datetime, zone: tzinfo, *, is_late: bool
 
 
 def seen_words(seen: datetime, now: datetime, zone: tzinfo) -> str:
-    """Return when an item without a date was first seen: "seen 5 minutes ago"; later with its date."""
+    """Return when an item without a date came: "came 5 minutes ago"; later with its date.
+
+    "seen" would read as if the reader had seen it.
+    """
     if now - seen >= DATED_AFTER:
-        return _("seen {date}").format(date=date_words(seen.astimezone(zone)))
-    return _("seen {ago}").format(ago=age_words(seen, now))
+        return _("came {date}").format(date=date_words(seen.astimezone(zone)))
+    return _("came {ago}").format(ago=age_words(seen, now))
 
 
 def age_phrase(hours: float) -> str:

@@ -165,7 +165,7 @@ def _age_scored(entry: ScoredItem) -> str:
     if not is_undated(item.published_at, item.first_seen_at):
         return ""
     if item.dated_at == item.first_seen_at:
-        return _("seen {ago}").format(ago=ago)
+        return _("came {ago}").format(ago=ago)
     return _("an estimate: {age}").format(age=age_phrase(hours))
 
 

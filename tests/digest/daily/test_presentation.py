@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.test import Client
-from django.utils import timezone
+from django.utils import timezone, translation
 
-from digest.daily.item_words import summary_origin
+from digest.daily.item_words import seen_words, summary_origin
 from digest.daily.presentation import ScoredItem, age_of, reasons_offered, score_why
 from digest.feedback.reasons import SuggestedReason
 from digest.feedback.selectors import feedback_by_items, reason_tags
@@ -193,6 +193,13 @@ def test_a_page_of_stories_costs_the_same_however_many(
         page.get(f"/ui/item/{shown_item.pk}")
 
 
+def test_an_item_without_a_date_came_and_was_not_seen_in_german_too():
+    came = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
+    with translation.override("de"):
+        assert seen_words(came, came + timedelta(minutes=2), UTC) == "vor 2 Minuten gekommen"
+        assert seen_words(came, came + timedelta(days=30), UTC) == "gekommen am 18. März 2026"
+
+
 @pytest.mark.parametrize(
     ("published", "dated", "row", "why"),
     [
@@ -201,8 +208,8 @@ def test_a_page_of_stories_costs_the_same_however_many(
         # An old post that came now.
         (timedelta(days=42), timedelta(), "came today", "came 5 minutes ago, published 4 February"),
         # No date: the ranking counts an estimate, the row tells none.
-        (timedelta(), timedelta(hours=12), "seen 5 minutes ago", "an estimate: 12 hours old"),
-        (timedelta(), timedelta(), "seen 5 minutes ago", "seen 5 minutes ago"),
+        (timedelta(), timedelta(hours=12), "came 5 minutes ago", "an estimate: 12 hours old"),
+        (timedelta(), timedelta(), "came 5 minutes ago", "came 5 minutes ago"),
     ],
 )
 def test_a_row_tells_no_invented_age_and_why_says_what_freshness_counts(
