@@ -228,17 +228,15 @@ def config_versions_of_order(*, reader_id: UUID) -> list[tuple[int, datetime]]:
     return list(rows.values_list("version", "created_at"))
 
 
-def config_changes_count(*, reader_id: UUID, since: datetime, until: datetime) -> int:
-    """Return how often the reader's order was changed in that time: by anybody, or learned. Two queries.
+def learning_count(*, reader_id: UUID, since: datetime, until: datetime) -> int:
+    """Return on how many days of that time learning changed the reader's order; one query.
 
-    Pins and renamed sources, which change no order, are left out. A learning step counts by its UTC day.
+    Every version of the settings is somebody's decision, so this is all that changes by itself. A step counts
+    by its UTC day.
     """
-    versions = ConfigVersion.objects.filter(reader_id=reader_id, created_at__gt=since, created_at__lt=until)
-    versions = versions.exclude(cause=ConfigVersion.Cause.PIN).exclude(cause_ref__startswith="source:")
     first, last = since.astimezone(UTC).date(), until.astimezone(UTC).date()
     steps = WeightSnapshot.objects.filter(reader_id=reader_id, reason__startswith="liked_")
-    learned = steps.filter(cycle__gt=first, cycle__lte=last).order_by().values("cycle").distinct()
-    return versions.count() + learned.count()
+    return steps.filter(cycle__gt=first, cycle__lte=last).order_by().values("cycle").distinct().count()
 
 
 def config_versions_by_number(*, reader_id: UUID, versions: Sequence[int]) -> dict[int, VersionRow]:

@@ -17,7 +17,7 @@ from digest.days import day_begin, day_of
 from digest.items.selectors import reader_source_titles
 from digest.requests import reader_of
 from ranking.config_words import LEARNED_FROM_ANSWERS, LEARNED_OVERNIGHT, cause_words
-from ranking.selectors import config_changes_count, config_version, learning_steps
+from ranking.selectors import config_version, learning_count, learning_steps
 from suggestions.models import Suggestion
 from suggestions.selectors import effects_unseen
 from suggestions.sentences import unclear_words
@@ -54,9 +54,9 @@ def effect_news(context: Mapping[str, Any]) -> str:
 
 @register.inclusion_tag("suggestions/_while_away.html", takes_context=True)
 def while_away(context: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how much changed while the reader was away, and what waits for them.
+    """Return how much changed by itself while the reader was away, and what waits for them.
 
-    A constant number of queries. The absence ends with their first page of today.
+    What the reader decided, in the minutes after their last page or from an app, is no news to them. A constant number of queries. The absence ends with their first page of today.
     """
     reader, now = reader_of(context["request"]), timezone.now()
     since = away_since(reader=reader, now=now)
@@ -67,7 +67,7 @@ def while_away(context: Mapping[str, Any]) -> dict[str, Any]:
     waits = suggestions_wait_until(rows=rows, now=now) if reader.suggestions_enabled else {}
     return {
         "is_back": True,
-        "changes": config_changes_count(reader_id=reader.pk, since=since, until=until),
+        "changes": learning_count(reader_id=reader.pk, since=since, until=until),
         "waiting": len(waits),
         "until": min(waits.values(), default=None),
         "hide_counts": reader.hide_counts,
