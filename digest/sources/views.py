@@ -50,7 +50,7 @@ IMPORTED = "imported"
 
 # How many characters of a typed address are read.
 ADDRESS_CHARS = 2000
-# The field that the first page's form sends beside an address, and the key of the rest of that form in the session.
+# The field that the first page's form sends beside an address; in the session, the key of its other fields.
 WELCOME = "welcome"
 
 
@@ -200,7 +200,7 @@ def _welcome_keep(request: HttpRequest) -> None:
 
 
 def _welcome_again(request: HttpRequest, form: AddressForm) -> HttpResponse:
-    """Go back to the first page, which has the list of sources to start with, and say there what was wrong."""
+    """Go back to the first page, which lists sources to start with, and say there what was wrong."""
     typed = (form["url"].data or "")[:ADDRESS_CHARS]
     errors = [str(error) for error in form.errors.get("url", ())]
     request.session[WELCOME] |= {"url": typed, "errors": errors}
@@ -230,8 +230,8 @@ def _feeds_of(request: HttpRequest, form: AddressForm) -> list[FoundFeed]:
 def _subscribe(request: HttpRequest, found: FoundFeed) -> HttpResponse:
     """Subscribe. The message promises items only if they are there already.
 
-    The first source leads to Today, which shows its items, or says how far its fetch is. From a first page with
-    ticks, any leads back there.
+    The first source leads to Today, which shows its items, or says how far its fetch is. From a first page
+    with ticks, any leads back there.
     """
     is_first = not subscriptions_exist(reader_id=reader_of(request).pk)
     added = feed_add(reader=reader_of(request), found=found, now=timezone.now())

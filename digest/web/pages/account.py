@@ -304,7 +304,8 @@ def _tokens_page(request: HttpRequest, form: TokenForm, issued: IssuedToken | No
 def welcome(request: HttpRequest) -> HttpResponse:
     """Offer sources by interest; a POST subscribes to those chosen, or skips this.
 
-    After *Add* of a site, everything ticked is still ticked. If that failed, its words and error are at its field.
+    After *Add* of a site, everything ticked is still ticked. If that failed, its words and the error are at
+    its field.
     """
     form = WelcomeForm(request.POST if request.method == "POST" else None)
     kept = request.session.get(WELCOME, {})
