@@ -56,8 +56,8 @@ def effect_news(context: Mapping[str, Any]) -> str:
 def while_away(context: Mapping[str, Any]) -> dict[str, Any]:
     """Return how much changed by itself while the reader was away, and what waits for them.
 
-    What the reader decided, in the minutes after their last page or from an app, is no news to them. A constant
-    number of queries. The absence ends with their first page of today.
+    The reader's own decisions, in the minutes after their last page or by an app, are no news to them. A
+    constant number of queries. The absence ends with their first page of today.
     """
     reader, now = reader_of(context["request"]), timezone.now()
     since = away_since(reader=reader, now=now)
