@@ -101,6 +101,7 @@ MIDDLEWARE = [
     "digest.middleware.reader_locale",
     "digest.middleware.browser_storage",
     "digest.middleware.sign_in_and_return",
+    "digest.middleware.form_address_return",
     "digest.middleware.WelcomeFirst",
     "digest.middleware.TooManyChangesPage",
     "digest.middleware.ReadersTurns",

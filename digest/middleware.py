@@ -1,6 +1,7 @@
 """Middleware for readers' pages: language, time zone, caching, sign-in and the first visit."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from urllib.parse import urlencode, urlsplit
 
@@ -36,6 +37,8 @@ PROGRAMS = ("/api/", "/mcp", "/oauth/", "/.well-known/", "/metrics", "/healthz",
 OPERATORS = "/admin/"
 # Exceptions under those paths: people read these.
 PAGES = ("/api/docs", "/oauth/authorize")
+# All pages of readers but Today.
+READERS_PAGES = "/ui/"
 # In characters, with the headers of the request.
 FORM_MAX_CHARS = 32_000
 SIGNED_OUT = gettext_noop("You were signed out, so nothing was done. Sign in and repeat it.")
@@ -141,6 +144,30 @@ def _form_page(request: HttpRequest) -> str:
         return "/"
     parts = urlsplit(referer)
     return own_path(f"{parts.path}?{parts.query}" if parts.query else parts.path) or "/"
+
+
+def form_address_return(get_response: Handler) -> Handler:
+    """Redirect a browser that opens a form's own address, which takes no GET, to the page above it.
+
+    The history and restored tabs do this where the answer to a form was a page. It was an empty page with 405.
+    """
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        by_browser = request.method == "GET" and "text/html" in request.headers.get("Accept", "")
+        if response.status_code != 405 or not by_browser or not request.path.startswith(READERS_PAGES):
+            return response
+        return HttpResponseRedirect(_page_above(request.path))
+
+    return handle
+
+
+def _page_above(path: str) -> str:
+    while path := path.rpartition("/")[0]:
+        with suppress(Resolver404):
+            resolve(path)
+            return path
+    return resolve_url("digest:today")
 
 
 def waits_for_turn(request: HttpRequest) -> bool:

@@ -6,6 +6,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.models import Session
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
+from django.urls import reverse
 from django.utils import timezone
 
 from digest.middleware import WelcomeFirst, reader_locale
@@ -49,6 +50,41 @@ def test_a_session_keeps_no_large_form_until_the_password_is_typed(own_cache: No
         answer = page.post("/accounts/2fa/totp/activate/", {"code": "1" * letters})
         assert answer.url.startswith("/accounts/reauthenticate/")
         assert (STATE_SESSION_KEY in page.session) is kept
+
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+# Ways through the browser's history: a form's own address, and the page that it leads to.
+FORMS = {
+    "/ui/wishes/accept": "/ui/wishes",
+    "/ui/mutes/add": "/ui/mutes",
+    "/ui/mutes/undo": "/ui/mutes",
+    "/ui/sources/import": "/ui/sources",
+    "/ui/sources/preview": "/ui/sources",
+    "/ui/config/preview": "/ui/config",
+    "/ui/history/undo": "/ui/history",
+    "/ui/suggestions/accept-all": "/ui/suggestions",
+    "/ui/teach/answer": "/ui/teach",
+    "/ui/account/mail": "/ui/account",
+    "/ui/searches/save": "/",
+    "/ui/early": "/",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_address_of_a_form_leads_a_browser_to_the_page_above_it(form: str, ada: Reader, client: Client):
+    client.force_login(ada)
+    answer = client.get(form, follow=True, headers=BROWSER)
+    assert answer.redirect_chain == [(FORMS[form], 302)] and answer.status_code == 200
+    assert client.get(form).status_code == 405, "a program is told"
+
+
+def test_no_address_of_a_readers_page_is_empty_in_a_browser(ada: Reader, client: Client):
+    client.force_login(ada)
+    asked = [reverse(one.name) for one in routes() if one.name and not one.ids]
+    forms = [one for one in asked if one.startswith("/ui/") and client.get(one).status_code == 405]
+    assert len(forms) > 20
+    for form in forms:
+        assert client.get(form, follow=True, headers=BROWSER).status_code == 200, form
 
 
 def test_a_reader_who_was_welcomed_costs_no_query(ada: Reader, django_assert_num_queries):
