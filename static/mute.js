@@ -7,6 +7,8 @@ document.body.append(dialog);
 // The link to the page that does the same, and the row of its article if it stands in a list.
 let page = null;
 let row = null;
+// The rows that the mute of this dialog took from the page.
+let gone = [];
 
 document.addEventListener("click", (event) => {
   const plain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
@@ -16,7 +18,8 @@ document.addEventListener("click", (event) => {
     event.preventDefault();
     page = link.href;
     const item = new URL(page).searchParams.get("item");
-    row = document.querySelector(`article[data-item="${CSS.escape(item)}"]:has(a[data-open])`);
+    row = rows().find((one) => one.dataset.item === item) ?? null;
+    gone = [];
     load(page);
   }
 });
@@ -33,20 +36,29 @@ dialog.addEventListener("click", (event) => {
 dialog.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target;
-  const done = await load(form.action, { method: "POST", body: new FormData(form) });
-  if (!done || !row) return;
-  // Muted, and not undone: its article is gone from every list, and so from this one.
-  row.hidden = dialog.querySelector(".undo") !== null;
+  const body = new FormData(form);
+  body.set("shown", rows().map((one) => one.dataset.item).join(","));
+  if (!(await load(form.action, { method: "POST", body }))) return;
+  // Muted, articles are gone from every list, and so from this one; undone, they are back.
+  const ids = (dialog.querySelector(".undo")?.dataset.hides ?? "").split(",");
+  for (const one of gone) one.hidden = false;
+  gone = rows().filter((one) => !one.hidden && ids.includes(one.dataset.item));
+  for (const one of gone) one.hidden = true;
 });
 
 // Whoever was at a row that is gone goes on at the next one; else the browser gives the focus back.
 dialog.addEventListener("close", () => {
   if (!row?.hidden) return;
-  const rows = [...document.querySelectorAll("article[data-item]")];
-  const at = rows.indexOf(row);
-  const next = [...rows.slice(at), ...rows.slice(0, at).reverse()].find((one) => !one.hidden);
-  next?.querySelector("a[data-open]")?.focus();
+  const all = rows();
+  const at = all.indexOf(row);
+  const next = [...all.slice(at), ...all.slice(0, at).reverse()].find((one) => !one.hidden);
+  next?.querySelector("a[data-open]").focus();
 });
+
+/** Return the rows of the page's lists. */
+function rows() {
+  return [...document.querySelectorAll("article[data-item]:has(a[data-open])")];
+}
 
 /** Show the part of the page at `url` that says what to do next; whether there is one. Else the page itself opens. */
 async function load(url, options = {}) {

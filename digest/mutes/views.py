@@ -19,7 +19,13 @@ from digest.days import day_of
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
 from digest.feeds.selectors import subscription_of
 from digest.items.own_names import items_name_sources, own_feeds, own_names
-from digest.items.selectors import item_for, reader_source_titles, subscribed_titles
+from digest.items.selectors import (
+    item_for,
+    items_hidden,
+    items_visible,
+    reader_source_titles,
+    subscribed_titles,
+)
 from digest.models import Item, Reader
 from digest.mutes.preview import feeds_hidden, mute_named, mute_preview, mutes_suggested
 from digest.mutes.services import mutes_change
@@ -36,6 +42,7 @@ from ranking.mutes import (
     PHRASE,
     SOURCE,
     WORD,
+    MuteFilter,
     mute_over,
     mutes_read,
 )
@@ -51,6 +58,8 @@ KIND_NAMES = {
 }
 UNDO_SALT = "digest.web.muting"
 ITEM_ID_CHARS = 18
+# How many rows of the page below the dialog are looked through, and how many hidden ones an address names.
+ROWS_MAX, HIDES_MAX = 1_000, 200
 
 
 class MuteForm(forms.Form):
@@ -109,19 +118,24 @@ def _preview(request: HttpRequest) -> HttpResponse:
 
 def _page(request: HttpRequest) -> dict[str, Any]:
     back = own_path(request.GET.get("next", ""))
-    return {"undo": _undo_read(request.GET, reader_of(request)), "back": back}
+    undo = _undo_read(request.GET, reader_of(request))
+    return {"undo": undo, "back": back, "hides": request.GET.get("hides", "")}
 
 
 @login_required
 @require_POST
 def mute_add(request: HttpRequest) -> HttpResponse:
-    """Store the mute of the form. Go to the list, which offers undo."""
+    """Store the mute of the form. Go to the list, which offers undo.
+
+    Of the items `shown` on the page below a dialog, the list names those that the mute hides there.
+    """
     reader, now = reader_of(request), timezone.now()
     form = MuteForm(request.POST)
     if mute := form.mute(reader):
         try:
             before = mutes_change(reader=reader, mute=mute, muted=True, now=now)
-            return _redirect_done(reader, mute, before, own_path(request.POST.get("next", "")))
+            hides = _rows_hidden(request, reader, mute)
+            return _redirect_done(reader, mute, before, own_path(request.POST.get("next", "")), hides)
         except TooManyMutes as error:
             form.add_error(None, error.message)
     page = {"form": form, "back": own_path(request.POST.get("next", ""))}
@@ -157,13 +171,26 @@ def mute_undo(request: HttpRequest) -> HttpResponse:
     return redirect("digest:mutes")
 
 
-def _redirect_done(reader: Reader, after: Mute | None, before: Mute | None, back: str = "") -> HttpResponse:
+def _rows_hidden(request: HttpRequest, reader: Reader, mute: Mute) -> list[int]:
+    """Return which of the items `shown` on the reader's page the mute hides: none of those under Saved."""
+    if referrer_path(request).startswith(reverse("digest:saved")):
+        return []
+    typed = request.POST.get("shown", "").split(",")[:ROWS_MAX]
+    ids = [int(one) for one in typed if one.isascii() and one.isdigit() and len(one) <= ITEM_ID_CHARS]
+    theirs = items_visible(reader_id=reader.pk).filter(pk__in=ids).values_list("pk", flat=True) if ids else []
+    return sorted(items_hidden(mutes=MuteFilter([mute]), item_ids=[*theirs]))[:HIDES_MAX]
+
+
+def _redirect_done(
+    reader: Reader, after: Mute | None, before: Mute | None, back: str = "", hides: Sequence[int] = ()
+) -> HttpResponse:
     undo = {
         "after": after.as_dict() if after else None,
         "before": before.as_dict() if before else None,
     }
     signed = values_sign(salt=UNDO_SALT, reader_id=reader.pk, values=undo)
-    query = urlencode({"done": signed} | ({"next": back} if back else {}))
+    rows = {"hides": ",".join(map(str, hides))} if hides else {}
+    query = urlencode({"done": signed} | ({"next": back} if back else {}) | rows)
     return redirect(f"{reverse('digest:mutes')}?{query}")
 
 

@@ -62,6 +62,27 @@ def test_undo_in_the_dialog_brings_the_article_back(lamps: Page, ada: Reader):
     expect(lamps.get_by_role("link", name="Lamp burns", exact=True)).to_be_focused()
 
 
+@pytest.mark.parametrize("address", ["/", "/ui/all"])
+def test_all_rows_that_the_mute_hides_leave_the_page_and_return_on_undo(
+    lamps: Page, ada: Reader, address: str
+):
+    for n in range(2):
+        fresh_item(ada, hours=n + 4, title=f"A lamp of shelf {n}")
+    lamps.goto(address)
+    row = lamps.locator("article[data-item]").filter(has_text="Lamp burns")
+    row.get_by_role("link", name="Lamp burns", exact=True).focus()
+    lamps.keyboard.press("x")
+    dialog = lamps.get_by_role("dialog")
+    dialog.get_by_role("link", name="the word “lamp”", exact=True).click()
+    dialog.get_by_role("button", name="Mute it").click()
+    hidden = lamps.locator("article[data-item][hidden]")
+    expect(hidden).to_have_count(3)
+    expect(hidden.filter(has_text="lamp")).to_have_count(3)
+    dialog.get_by_role("button", name="Undo").click()
+    expect(dialog).to_contain_text("Undone. It is as it was.")
+    expect(hidden).to_have_count(0)
+
+
 def test_whoever_only_looks_changes_nothing_and_is_back_at_their_article(lamps: Page, ada: Reader):
     lamps.keyboard.press("j")
     lamps.keyboard.press("x")

@@ -1,5 +1,6 @@
 """The page of mutes: a look before saving, the list, ending and undoing; and the same over the API."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -43,6 +44,22 @@ def test_a_mute_is_shown_with_what_it_hides_before_it_is_saved(page: Client, ada
     assert "A lamp is lit" in shown and "A ferry" not in shown
     assert "hides <strong>1</strong> of the last 7 days’ <strong>2</strong> items" in shown
     assert config_hiding(reader_id=ada.pk).mutes == ()
+
+
+def test_a_mute_names_the_rows_of_the_page_that_it_hides_and_none_of_others(
+    page: Client, ada: Reader, ben: Reader
+):
+    lamps = [fresh_item(ada, title=f"Lamp {n}").pk for n in range(2)]
+    ferry = fresh_item(ada, title="A ferry").pk
+    subscribe(ben, "port.example", "Port")
+    theirs = fresh_item(ben, key="port.example", title="A lamp of Ben's").pk
+    shown = ",".join(map(str, [*lamps, ferry, theirs, "x", -1, "9" * 40]))
+    typed = {"kind": "word", "value": "lamp", "shown": shown}
+    found = re.search('data-hides="([^"]*)"', body(page.post(f"{HERE}/add", typed, follow=True)))
+    assert [int(one) for one in found[1].split(",")] == lamps
+    saved = page.post(f"{HERE}/add", typed, follow=True, headers={"Referer": "http://testserver/ui/saved"})
+    assert "data-hides" not in body(saved)
+    assert "data-hides" not in body(page.post(f"{HERE}/add", typed | {"shown": ""}, follow=True))
 
 
 def test_adding_and_ending_a_mute_can_be_undone(page: Client, ada: Reader):
