@@ -294,6 +294,41 @@ def test_the_ring_of_a_title_in_one_line_is_whole_and_a_pressed_thumb_is_round(
     assert disc[0] == disc[1]
 
 
+@pytest.mark.parametrize("address", ["/", "/ui/all"])
+@pytest.mark.parametrize("width", [800, 1280])
+def test_a_row_of_one_line_keeps_source_and_time_under_the_keys_until_tab_reaches_a_button(
+    page: Page, ada: Reader, address: str, width: int
+):
+    fresh_item(ada, title="A lamp")
+    Reader.objects.update(list_density="compact")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(address)
+    page.mouse.move(0, 0)
+    row = page.locator("article[data-item]")
+    seen = """one => {
+        const { x, y, width, height } = one.getBoundingClientRect();
+        return one.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+    }"""
+    shown = """one => {
+        for (let at = one; at; at = at.parentElement) if (getComputedStyle(at).opacity === "0") return false;
+        return true;
+    }"""
+    meta, save = row.locator(".meta a:not([data-original])"), row.locator("[data-key=s]")
+    page.keyboard.press("j")
+    expect(row.locator("a[data-open]")).to_be_focused()
+    assert meta.evaluate(seen) and row.locator(".meta time").first.evaluate(seen)
+    assert not save.evaluate(shown)
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if save.evaluate("one => one === document.activeElement"):
+            break
+    expect(save).to_be_focused()
+    assert save.evaluate(shown) and save.evaluate(seen)
+    row.locator("a[data-open]").focus()
+    row.hover()
+    assert save.evaluate(shown)
+
+
 def test_what_is_behind_the_dots_has_words(page: Page, ada: Reader):
     fresh_item(ada, title="A lamp")
     page.set_viewport_size(PHONE)
