@@ -72,7 +72,7 @@ function turn({ key, shiftKey, repeat, target }) {
 }
 
 function items() {
-  return [...document.querySelectorAll("article[data-item]")].filter((row) => !row.closest("details:not([open])"));
+  return [...document.querySelectorAll("article[data-item]")].filter((row) => !row.closest("[hidden], details:not([open])"));
 }
 
 /** The item that a key is about: the one walked to, or the only one of the page. */

@@ -36,5 +36,9 @@ document.addEventListener("click", (event) => {
 });
 
 const wanted = Object.entries(PARTS).filter(([selector]) => document.querySelector(selector));
-await Promise.all(wanted.map(([, module]) => import(module)));
-document.documentElement.dataset.scripts = "ready";
+try {
+  await Promise.all(wanted.map(([, module]) => import(module)));
+  document.documentElement.dataset.scripts = "ready";
+} finally {
+  document.dispatchEvent(new Event("listening"));
+}
