@@ -149,7 +149,7 @@ def _form_page(request: HttpRequest) -> str:
 def form_address_return(get_response: Handler) -> Handler:
     """Redirect a browser that opens a form's own address, which takes no GET, to the page above it.
 
-    The history and restored tabs do this where the answer to a form was a page. It was an empty page with 405.
+    The history and restored tabs do this if the answer to a form was a page. They got an empty page with 405.
     """
 
     def handle(request: HttpRequest) -> HttpResponse:
