@@ -308,7 +308,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
     its field.
     """
     form = WelcomeForm(request.POST if request.method == "POST" else None)
-    kept = request.session.get(WELCOME, {})
+    state = request.session.get(WELCOME, {})
     if request.method == "POST" and form.is_valid():
         wanted = [] if "skip" in request.POST else form.chosen()
         if wanted or "skip" in request.POST:
@@ -334,11 +334,11 @@ def welcome(request: HttpRequest) -> HttpResponse:
     page = {
         "form": form,
         "interests": [(one, _(one.name)) for one in starter_interests_for(get_language() or "")],
-        "picked": form.picked() if form.is_bound else kept.get("picked", ()),
-        "own": {"url": request.POST.get("url", "")} if form.is_bound else kept,
+        "picked": form.picked() if form.is_bound else state.get("picked", ()),
+        "own": {"url": request.POST.get("url", "")} if form.is_bound else state,
     }
-    if "errors" in kept:  # said once
-        request.session[WELCOME] = {"picked": kept["picked"]}
+    if "errors" in state:  # said once
+        request.session[WELCOME] = {"picked": state["picked"]}
     return render(request, "digest/welcome.html", page, status=422 if form.errors else 200)
 
 
