@@ -58,7 +58,7 @@ FORMS = {
     "/ui/wishes/accept": "/ui/wishes",
     "/ui/mutes/add": "/ui/mutes",
     "/ui/mutes/undo": "/ui/mutes",
-    "/ui/sources/import": "/ui/sources",
+    "/ui/sources/change": "/ui/sources",
     "/ui/sources/preview": "/ui/sources",
     "/ui/config/preview": "/ui/config",
     "/ui/history/undo": "/ui/history",

@@ -33,10 +33,10 @@ def test_keys_that_are_pressed_before_the_scripts_are_there_act_once_they_are(la
     tab = lamps.context.new_page()
     held: list[Route] = []
     tab.route("**/keyboard.js", lambda route: held.append(route))
-    tab.goto("/ui/all", wait_until="domcontentloaded")
+    with tab.expect_request("**/keyboard.js"):
+        tab.goto("/ui/all", wait_until="domcontentloaded")
     for key in ("j", "j", "n"):
         tab.keyboard.press(key)
-    until(tab, lambda: len(held), 1)
     expect(tab.locator("article a:focus")).to_have_count(0)
     held.pop().continue_()
     expect(tab.get_by_role("link", name="Lamp 2", exact=True)).to_be_focused()
@@ -49,11 +49,11 @@ def test_words_that_are_typed_early_after_the_key_of_search_do_nothing_to_articl
     tab = lamps.context.new_page()
     held: list[Route] = []
     tab.route("**/keyboard.js", lambda route: held.append(route))
-    tab.goto("/ui/search", wait_until="domcontentloaded")
+    with tab.expect_request("**/keyboard.js"):
+        tab.goto("/ui/search", wait_until="domcontentloaded")
     tab.locator("input[type=search]").evaluate("field => field.blur()")
     for key in "/g":
         tab.keyboard.press(key)
-    until(tab, lambda: len(held), 1)
     held.pop().continue_()
     expect(tab.locator("input[type=search]")).to_be_focused()
     tab.keyboard.type("t")
