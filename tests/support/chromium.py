@@ -61,7 +61,7 @@ def chromium_close() -> None:
 
 
 def listening(page: Page) -> None:
-    """Wait until the page's scripts listen: a key pressed sooner acts later, and a click sends a plain form."""
+    """Wait until the scripts of the page listen. Sooner, a key acts late, and a click sends a plain form."""
     page.wait_for_selector("html[data-scripts=ready]", state="attached")
 
 
