@@ -9,7 +9,9 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -20,6 +22,9 @@ from digest.models import Reader
 from digest.requests import reader_of
 from digest.throttling import DECIDE, GENERATE, limit_count, long_work, rate_limited
 from suggestions import sentences
+from suggestions.changes.boosts import BOOST_WORD
+from suggestions.changes.change import Change
+from suggestions.changes.topics import ADD_TOPIC
 from suggestions.proposals import Refusal
 from suggestions.services.wishes import WishAnswer, wish_accept, wish_drafts_again, wishes_draft
 from suggestions.views import moves_shown
@@ -83,8 +88,10 @@ def wish_accepted(request: HttpRequest) -> HttpResponse:
     else:
         messages.success(
             request,
-            _("Saved as version {config_version}: {sentence}.").format(
-                config_version=done.config_version, sentence=done.sentence
+            format_html(
+                _('Saved: {sentence}. It can be undone under <a href="{history}">History</a>.'),
+                sentence=done.sentence,
+                history=f"{reverse('ranking:versions')}#history",
             ),
         )
     others = [one for one in request.POST.getlist("others")[:WISHES_MAX] if one != signed]
@@ -107,6 +114,7 @@ def _page(answer: WishAnswer, reader_id: UUID) -> dict[str, Any]:
         {
             "draft": draft,
             "items": [(item, titles.get(item.source, item.source)) for item in draft.items],
+            "wants_sources": _is_more_of_topic(draft.change),
             "more_items": draft.about - len(draft.items),
             "moves": moves_shown(draft.preview, titles),
             "today": sentences.today_words(draft.preview),
@@ -115,3 +123,8 @@ def _page(answer: WishAnswer, reader_id: UUID) -> dict[str, Any]:
     ]
     signed = [*(one.signed for one in answer.searches), *(one.signed for one in answer.drafts)]
     return {"words": answer.words, "answer": answer, "cards": cards, "signed": signed}
+
+
+def _is_more_of_topic(change: Change) -> bool:
+    """Return whether articles about a topic are wished for, which other sources may have."""
+    return change.kind in (ADD_TOPIC, BOOST_WORD)

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from digest.entities import ITEM_WINDOW_DAYS
+from digest.feeds.entities import UNREACHABLE
 from digest.models import Feed, Item, Reader, Subscription
 
 # Feeds that a reader began to read within this time count as one lot with those that still wait.
@@ -22,6 +23,8 @@ START_WITHIN: Final = timedelta(seconds=5)
 AT_WORK: Final = timedelta(seconds=15)
 # A feed due for so long was missed by two rounds.
 OVERDUE: Final = timedelta(minutes=10)
+# For so long after a first fetch Today says which feeds it missed.
+LOST_DAYS: Final = timedelta(days=1)
 NEVER_FETCHED: Final = Q(state=Feed.State.ACTIVE, last_fetched_at=None)
 
 
@@ -47,6 +50,18 @@ class FirstFetch:
     def is_watched(self, now: datetime) -> bool:
         """Return whether pages keep polling the progress. They give up after 15 minutes without a worker."""
         return self.active and now - self.since < WATCHED
+
+
+@dataclass(frozen=True, slots=True)
+class LostFeeds:
+    """Of a reader's `feeds`, `lost` never brought anything, since each try failed.
+
+    `is_offline`: no server answered this site lately, so the feeds are not at fault.
+    """
+
+    feeds: int
+    lost: int
+    is_offline: bool
 
 
 def feeds_new(*, now: datetime) -> QuerySet[Feed]:
@@ -144,6 +159,28 @@ def readers_filled_anew(*, clustered_at: datetime, now: datetime) -> int:
     found = sorted(set(joined.values_list("reader_id", flat=True)))
     behind = Reader.objects.filter(pk__in=found, sources_filled_at__lt=now)
     return behind.update(sources_filled_at=now) if found else 0
+
+
+def feeds_lost(*, reader: Reader, now: datetime) -> LostFeeds | None:
+    """Return how many of the reader's feeds could not be fetched once since they were added, or `None`.
+
+    Only for a day after a first fetch. No query later, else one, or two if feeds are lost.
+    """
+    if reader.sources_filled_at is None or now - reader.sources_filled_at > LOST_DAYS:
+        return None
+    mine = Feed.objects.filter(subscriptions__reader=reader, state=Feed.State.ACTIVE)
+    counts = mine.aggregate(
+        feeds=Count("pk"), lost=Count("pk", filter=Q(failures__gt=0, last_new_at__isnull=True))
+    )
+    return LostFeeds(**counts, is_offline=site_is_offline(now=now)) if counts["lost"] else None
+
+
+def site_is_offline(*, now: datetime) -> bool:
+    """Return whether no feed of the site could be reached in the last hour, of two or more. One query."""
+    counts = Feed.objects.filter(state=Feed.State.ACTIVE, last_fetched_at__gt=now - LOT).aggregate(
+        tried=Count("pk"), unreachable=Count("pk", filter=Q(failures__gt=0, error_code__in=UNREACHABLE))
+    )
+    return bool(counts["unreachable"] == counts["tried"] > 1)
 
 
 def feeds_overdue(*, reader_id: UUID, now: datetime) -> int:

@@ -18,6 +18,8 @@ from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
 from digest.feeds.fetch import host_of
+from digest.feeds.first_fetch import LostFeeds
+from digest.feeds.first_fetch import feeds_lost as lost_of
 from digest.feeds.health import FeedCounts, FeedFacts
 from digest.feeds.health import feed_counts as counts_of
 from digest.feeds.selectors import subscriptions_of
@@ -25,6 +27,7 @@ from digest.items.selectors import reader_source_titles, reader_sources, source_
 from digest.items.topics import TopicCounts
 from digest.items.topics import topic_counts as counts_of_topics
 from digest.mail.render import mail_goes_out
+from digest.requests import reader_of
 from digest.web.pages import offline
 from digest.web.pages.costs import usd_words
 from digest.web.pages.item_parts import local_time
@@ -197,6 +200,12 @@ def feed_counts(context: Mapping[str, Any]) -> FeedCounts:
     feeds = [row.feed for row in subscriptions_of(reader_id=context["request"].user.pk)]
     facts = [FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at) for feed in feeds]
     return counts_of(facts, now=timezone.now())
+
+
+@register.simple_tag(takes_context=True)
+def feeds_lost(context: Mapping[str, Any]) -> LostFeeds | None:
+    """Return how many feeds the reader's last first fetch missed; no query a day after it."""
+    return lost_of(reader=reader_of(context["request"]), now=timezone.now())
 
 
 @register.simple_tag(takes_context=True)

@@ -38,8 +38,8 @@ from suggestions.services.wished_searches import (
 from suggestions.wishes.changes import change_of, until_note
 from suggestions.wishes.lookup import Lookup
 from suggestions.wishes.reading import wishes_read
-from suggestions.wishes.wish import WISH_CHARS_MAX, Names, Question
-from suggestions.wishes.written import wish_of_line
+from suggestions.wishes.wish import WISH_CHARS_MAX, Names, Question, Wish
+from suggestions.wishes.written import wishes_of_line
 
 log = structlog.get_logger(__name__)
 SALT = "suggestions.services.wishes"
@@ -90,10 +90,10 @@ class WishAccepted:
 
 @dataclass(frozen=True, slots=True)
 class WishOffer:
-    """A line in the reader's own words that asks for one change, and this change in words."""
+    """A line in the reader's own words that asks for changes, and each of these in words."""
 
     words: str
-    sentence: str
+    sentences: tuple[str, ...]
 
 
 def wishes_draft(*, reader: Reader, words: str, now: datetime, by_model: bool = True) -> WishAnswer | Refusal:
@@ -119,7 +119,7 @@ def wishes_draft(*, reader: Reader, words: str, now: datetime, by_model: bool = 
 
 
 def wish_offer(*, reader: Reader, lines: Sequence[str], now: datetime) -> WishOffer | None:
-    """Return the first of these lines that asks for one change, and no more; `None` if none does.
+    """Return the first of these lines that clearly asks for changes and for nothing else, or `None`.
 
     The grammar alone reads them. Three queries, or none without a line. Changes nothing.
     """
@@ -128,16 +128,25 @@ def wish_offer(*, reader: Reader, lines: Sequence[str], now: datetime) -> WishOf
     facts, names = _known(reader)
     lookup = Lookup(names)
     for line in lines:
-        wish = wish_of_line(line, lookup, day_of(now, reader.zone))
-        change = change_of(wish, facts) if wish else None
-        if not isinstance(change, Change):
-            continue
-        try:
-            after = change.saved(facts.effective)
-        except InvalidSetting:
-            continue
-        return WishOffer(line, _sentence(change, facts.effective, after, dict(names.sources)))
+        wishes = wishes_of_line(line, lookup, day_of(now, reader.zone))
+        sentences = tuple(
+            sentence for wish in wishes if (sentence := _offered(wish, facts, dict(names.sources)))
+        )
+        if sentences:
+            return WishOffer(line, sentences)
     return None
+
+
+def _offered(wish: Wish, facts: Facts, titles: dict[str, str]) -> str:
+    """Return the change that a wish becomes, in words, or "" if it changes nothing."""
+    change = change_of(wish, facts)
+    if not isinstance(change, Change):
+        return ""
+    try:
+        after = change.saved(facts.effective)
+    except InvalidSetting:
+        return ""
+    return _sentence(change, facts.effective, after, titles)
 
 
 def _known(reader: Reader) -> tuple[Facts, Names]:

@@ -1,4 +1,4 @@
-"""A tag for pages below suggestions: the change that a reader's own words beside a rating ask for."""
+"""A tag for pages below suggestions: the changes that a reader's own words beside a rating ask for."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,5 +14,5 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def wish_written(context: Mapping[str, Any], lines: Sequence[str]) -> WishOffer | None:
-    """Return the change that one of these lines clearly asks for, or `None`. Three queries, or none."""
+    """Return the changes that one of these lines clearly asks for, or `None`. Three queries, or none."""
     return wish_offer(reader=reader_of(context["request"]), lines=lines, now=timezone.now())

@@ -42,14 +42,20 @@ _Written = tuple[RatedItem, str, Wish]
 
 
 def wish_of_line(line: str, lookup: Lookup, today: date) -> Wish | None:
-    """Return the wish of a line that asks for exactly one change; `None` if anything of it is open or more.
+    """Return the wish of a line that asks for exactly one change and leaves nothing open, or `None`."""
+    wishes = wishes_of_line(line, lookup, today)
+    return wishes[0] if len(wishes) == 1 else None
+
+
+def wishes_of_line(line: str, lookup: Lookup, today: date) -> tuple[Wish, ...]:
+    """Return the wishes of a line, or none if anything of it is open.
 
     Names without items make a reading that tomorrow's articles do not change.
     """
     reading = wishes_look_up(lookup.of_sentence(line), today) if line.split() else None
-    if reading is None or len(reading.wishes) != 1 or reading.question or reading.notes:
-        return None
-    return reading.wishes[0]
+    if reading is None or reading.question or reading.notes:
+        return ()
+    return tuple(reading.wishes)
 
 
 def changes_written(

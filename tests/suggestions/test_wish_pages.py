@@ -51,6 +51,22 @@ def test_a_link_with_words_shows_their_change_at_once_and_stores_nothing(page: C
     assert config_effective(reader_id=ada.pk).config.keyword_boosts == {"crypto": -0.5}
 
 
+def test_a_wish_for_more_of_what_no_source_writes_about_leads_to_sources(page: Client):
+    body = page.get(WISHES, {"words": "more about sailing, more about ferries"}).content.decode()
+    assert body.count("None of your sources wrote about it in the last 7 days.") == 1
+    assert '<a href="/ui/sources">Add a source that does</a>' in body
+    body = page.get(WISHES, {"words": "less about sailing"}).content.decode()
+    assert "Nothing of the last 7 days is about it." in body and "Add a source that" not in body
+
+
+def test_a_change_that_was_made_is_said_without_a_number_and_with_the_way_back(page: Client):
+    shown = page.get(WISHES, {"words": "less crypto"})
+    [card] = shown.context["cards"]
+    body = page.post(ACCEPT, {"draft": card["draft"].signed}, follow=True).content.decode()
+    assert "Saved: " in body and "as version" not in body
+    assert '<a href="/ui/history/settings#history">History</a>' in body
+
+
 def test_links_count_towards_the_limit_of_a_minute_and_a_bare_form_does_not(page: Client):
     assert page.get(WISHES, {"words": "a" * 501}).status_code == 422
     answers = [page.get(WISHES, {"words": "less crypto"}).status_code for _ in range(10)]

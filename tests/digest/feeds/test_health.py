@@ -1,5 +1,7 @@
 """The messages of the digest and the sources page if nothing comes in: offline is not the same as no news."""
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -7,7 +9,7 @@ from django.utils import timezone
 from digest.feeds.connect import ADDRESS_QUESTION
 from digest.feeds.health import FeedCounts, FeedFacts, feed_counts
 from digest.models import Feed, Reader
-from tests.support.browser import subscribe
+from tests.support.browser import fresh_item, subscribe
 
 TODAY, SOURCES = "/", "/ui/sources"
 LOST = f"There is no host “lost.example” on the public internet. {ADDRESS_QUESTION}"
@@ -88,3 +90,34 @@ def test_where_every_feed_fails_the_page_says_once_that_the_machine_may_be_offli
     tried(found[:1])
     body = page.get(SOURCES).content.decode()
     assert "may be offline" not in body and body.count(ADDRESS_QUESTION) == 2
+
+
+def test_today_says_which_chosen_sources_could_not_be_fetched(page, ada: Reader):
+    fresh_item(ada)
+    feeds(ada, 2)
+    found = list(Feed.objects.order_by("pk"))
+    tried(found, failures=1)
+    tried(found[:1])
+    Feed.objects.filter(pk=found[0].pk).update(last_new_at=timezone.now())
+    Feed.objects.filter(failures__gt=0).update(error_code="not_found")
+    Reader.objects.filter(pk=ada.pk).update(sources_filled_at=timezone.now())
+    body = page.get(TODAY).content.decode()
+    assert '<a href="/ui/sources">2 of your 3 sources</a> could not be fetched yet' in body
+    assert "no network" not in body, "one feed was reached"
+    tried(found[:1], failures=1)
+    Feed.objects.update(error_code="connect_failed")
+    assert "This site seems to have no network" in page.get(TODAY).content.decode()
+    Reader.objects.filter(pk=ada.pk).update(sources_filled_at=timezone.now() - timedelta(days=2))
+    assert "could not be fetched yet" not in page.get(TODAY).content.decode()
+
+
+@pytest.mark.parametrize(("other", "is_offline"), [("timeout", True), ("not_a_feed", False)])
+def test_a_site_that_reaches_no_feed_says_so_on_an_empty_page(page, ada: Reader, other, is_offline):
+    found = feeds(ada, 2)
+    tried(found, failures=1)
+    Feed.objects.update(error_code="connect_failed")
+    Feed.objects.filter(pk=found[0].pk).update(error_code=other)
+    Reader.objects.filter(pk=ada.pk).update(sources_filled_at=timezone.now())
+    body = page.get(TODAY).content.decode()
+    assert "None of your 2 feeds could be fetched" in body
+    assert ("This site seems to have no network" in body) is is_offline

@@ -1,6 +1,7 @@
 """The digest, an item, the sources: the content of each page, its readers, its cost."""
 
 from datetime import timedelta
+from urllib.parse import quote
 
 import pytest
 from django.db import connection
@@ -230,7 +231,21 @@ def test_own_words_are_shown_again_and_a_wish_among_them_is_offered(page: Client
     assert Feedback.objects.get().other_reasons == []
 
 
-@pytest.mark.parametrize("words", ["sailing", "more about sailing, less about chess", "nothing but news"])
+def test_own_words_with_two_wishes_offer_both_changes(page: Client, ada: Reader):
+    item = fresh_item(ada)
+    tap(page, item, useful="1")
+    words = "I want to read more about sailing and more about chess"
+    answer = page.post(
+        f"/ui/item/{item.pk}/feedback", {"words": words}, headers={"X-Requested-With": "fetch"}
+    ).content.decode()
+    said = answer.partition("It reads as several wishes: ")[2].partition("<")[0]
+    assert "sailing" in said and "chess" in said and "See these changes" in answer
+    assert f'href="/ui/wishes?words={quote(words)}"' in answer
+    page_of_wishes = page.get("/ui/wishes", {"words": words}).content.decode()
+    assert page_of_wishes.count('<article class="card"') == 2
+
+
+@pytest.mark.parametrize("words", ["sailing", "nothing but news"])
 def test_words_that_ask_for_no_clear_change_are_stored_without_an_offer(
     page: Client, ada: Reader, words: str
 ):
