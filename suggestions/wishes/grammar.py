@@ -460,8 +460,8 @@ _TOGETHER = {
 def _strip(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
     """Return a target without the words around it, its kind and its length, if named."""
     # "The football news I hid" are football news.
-    told = (n for n, one in enumerate(tokens[:-1]) if n and one.typed in _TELLERS)
-    rest, about, subject, length = list(tokens[: next(told, len(tokens))]), "", False, ""
+    tellers = (n for n, one in enumerate(tokens[:-1]) if n and one.typed in _TELLERS)
+    rest, about, subject, length = list(tokens[: next(tellers, len(tokens))]), "", False, ""
     while rest and rest[0].kind == WORD and rest[0].text in _BEFORE:
         word = rest[0].text
         if len(rest) == 1 and word not in FILLERS | LENGTHS:
