@@ -166,6 +166,31 @@ def test_a_compact_item_takes_one_line_where_there_is_room(page: Page, ada: Read
     assert box(page.locator(".item [data-key=u]"))["height"] >= 44
 
 
+def test_a_screen_has_eighteen_compact_rows_and_twelve_beside_an_article(page: Page, ada: Reader):
+    for n in range(20):
+        fresh_item(ada, title=f"A lamp {n} " * 9)
+    Reader.objects.update(list_density="compact")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto("/ui/all")
+    until_ready(page)
+    titles = page.locator(".item h2 a")
+    assert rows_seen(page) >= 18
+    unread = box(titles.nth(1))["x"]
+    page.keyboard.press("j")
+    page.keyboard.press("o")
+    page.get_by_role("region", name="Article").get_by_role("heading", level=1).wait_for()
+    assert rows_seen(page) >= 12
+    page.keyboard.press("Escape")
+    expect(page.locator(".item.read")).to_have_count(1)
+    assert box(titles.first)["x"] == box(titles.nth(1))["x"] == unread, "a read title has moved"
+
+
+def rows_seen(page: Page) -> int:
+    """Return how many rows are whole on the screen."""
+    boxes = [box(row) for row in page.locator(".item").all()]
+    return sum(one["y"] + one["height"] <= page.viewport_size["height"] for one in boxes)
+
+
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("address", ["/", "/ui/all"])
 def test_a_compact_row_of_a_phone_is_a_title_of_two_lines_and_one_line_below(

@@ -16,7 +16,7 @@ from suggestions.wishes.lexicon import AGAINST, ONLY, WEAK
 COUNT, PRAISE, QUESTION = "count", "praise", "question"
 LIMITS = {
     "undo": gettext_noop("Settings can undo that: it keeps every version. Choose which one to go back to."),
-    PRAISE: gettext_noop("Thank you. That changes nothing by itself: a thumb up on an article says more."),
+    PRAISE: gettext_noop("Thank you. That changes nothing by itself: a rating of an article says more."),
     "feeds": gettext_noop(
         "Feeds are added and left under Sources. In words, a source can be hidden: “hide Gazette”."
     ),
@@ -34,7 +34,7 @@ LIMITS = {
         "Gazette”."
     ),
     "worth": gettext_noop(
-        "Settings cannot tell which articles are good, important or cheerful. Your thumbs teach Today that."
+        "Settings cannot tell which articles are good, important or cheerful. Your ratings teach Today that."
     ),
     "length": gettext_noop("Settings knows nothing of an article’s length."),
     "order": gettext_noop("Today is sorted by what you like. All can be sorted by date."),

@@ -63,6 +63,7 @@ def checked_here(seeded: tuple[UUID, datetime, list[Suggested]], monkeypatch: py
         return model_check.model_check(reader=reader, wording=WORDING, now=now).as_dict()
 
     monkeypatch.setattr("config.management.commands.check_model._check_here", check_here)
+    monkeypatch.setattr("config.management.commands.check_model._readers_refuse", lambda: None)
     monkeypatch.setattr(model_check, "_planner_suggested", lambda *_: planned)
 
 

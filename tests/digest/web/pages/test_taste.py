@@ -65,8 +65,12 @@ def test_each_kind_says_what_was_liked_and_what_that_does(page: Client, ada: Rea
     assert body.count('class="spark"') == 2
 
 
-def test_an_effect_names_the_readers_setting_and_their_thumbs_apart(page: Client, ada: Reader):
+def test_an_effect_names_the_readers_setting_and_their_thumbs_apart(
+    page: Client, ada: Reader, monkeypatch: pytest.MonkeyPatch
+):
     """A source that the reader left as usual is never called more than usual here, as Suggestions has it."""
+    noon = timezone.now().replace(hour=12)  # all ratings are of one day
+    monkeypatch.setattr(timezone, "now", lambda: noon)
     rated(ada, 12, 12, key="herald.example", categories=["Boats"], author="Mina Sole")
     rated(ada, 12, 0)
     edit(ada, topics=["ferry"], taste="strong")
