@@ -178,7 +178,7 @@ def test_a_screen_has_eighteen_compact_rows_and_twelve_beside_an_article(page: P
     unread = box(titles.nth(1))["x"]
     page.keyboard.press("j")
     page.keyboard.press("o")
-    page.get_by_role("region", name="Article").get_by_role("heading", level=1).wait_for()
+    page.get_by_role("region", name="Article").get_by_text("Open original").wait_for()
     assert rows_seen(page) >= 12
     page.keyboard.press("Escape")
     expect(page.locator(".item.read")).to_have_count(1)
