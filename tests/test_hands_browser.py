@@ -9,11 +9,11 @@ from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, expec
 from digest.models import Feedback, Reader, Reading
 from tests.support.browser import fresh_item
 from tests.support.chromium import listening, until
+from tests.support.thinned import mostly_nightly
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.alike]
-TRIAGED = 300
 READ = re.compile(r"\bread\b")
 # Each press of a key is answered in the page; the server follows.
 PATIENCE_MS = 15_000
@@ -89,18 +89,19 @@ def test_a_day_by_touch_alone(phone: Page, ada: Reader):
     assert Reading.objects.get(reader=ada, saved_at__isnull=False).item.title == "Lamp 3"
 
 
-def test_three_hundred_items_are_triaged_by_keyboard_alone(page: Page, ada: Reader):
-    """Every third is found useful, every third not, every third saved; all are read at the end."""
-    for n in range(TRIAGED):
+@pytest.mark.parametrize("count", mostly_nightly({"60": 60, "300": 300}, always=["60"]))
+def test_a_long_list_is_triaged_by_keyboard_alone(page: Page, ada: Reader, count: int):
+    """Every third is found useful, every third not, every third saved. The list is longer than a page."""
+    for n in range(count):
         fresh_item(ada, hours=n / 60 + 1, title=f"Lamp {n}")
     page.goto("/ui/all?unread=1")
     listening(page)
-    for n in range(TRIAGED):
+    for n in range(count):
         page.keyboard.press("j")
         expect(page.locator(":focus")).to_have_text(f"Lamp {n}", timeout=PATIENCE_MS)
         page.keyboard.press(["+", "-", "s"][n % 3])
         page.keyboard.press("m")
-    third = TRIAGED // 3
+    third = count // 3
     until(page, Reading.objects.filter(reader=ada, saved_at__isnull=False).count, third)
     until(page, Feedback.objects.filter(reader=ada, useful=True).count, third)
     until(page, Feedback.objects.filter(reader=ada, useful=False).count, third)
