@@ -226,6 +226,19 @@ def test_archives_within_archives_grow_within_the_limits():
         assert refused.value.code in ("too_large", "not_a_feed")
 
 
+def test_an_archive_of_many_parts_is_joined_or_refused_in_linear_time():
+    parts = [gzip.compress(bytes(str(n), "ascii")) for n in range(900)]
+    assert decompress(b"".join(parts)) == "".join(map(str, range(900))).encode()
+    assert decompress(parts[0] * 3 + b"behind") == b"000"
+    with pytest.raises(FeedProblem) as refused:  # of 5 MiB, these took a minute
+        decompress(gzip.compress(b"") * 20_000)
+    assert refused.value.code == "too_large"
+    for broken in (gzip.compress(FEED)[:-1], b"".join(parts)[:-1], parts[0] + gzip.compress(FEED)[:2]):
+        with pytest.raises(FeedProblem) as refused:
+            decompress(broken)
+        assert refused.value.code == "malformed"
+
+
 def listed(reader: Reader, now, *rows: str):
     """Return the report of a list with these rows."""
     return opml_import(reader=reader, document=f"<opml><body>{''.join(rows)}</body></opml>".encode(), now=now)
