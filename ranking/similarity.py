@@ -37,6 +37,8 @@ TERMS_MAX = 128
 # A profile keeps its strongest terms, in at most 96 kB.
 PROFILE_TERMS_MAX = 8192
 PREFIX_CHARS = 5
+# Of a longer word only the beginning counts: the terms of 65,536 words are remembered, whoever wrote them.
+WORD_CHARS = 60
 # The weight of dislikes against likes in Rocchio's formula.
 DISLIKED_SHARE = 0.5
 
@@ -84,7 +86,7 @@ def term_counts(title: str, text: str) -> dict[int, int]:
     words = _WORD.findall(fold(f"{title}\n{text[:TEXT_CHARS]}"))
     counted: Counter[int] = Counter()
     for word in words:
-        counted.update(_indices(word))
+        counted.update(_indices(word[:WORD_CHARS]))
     return dict(counted)
 
 

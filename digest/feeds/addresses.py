@@ -7,15 +7,18 @@ module encodes a host, and only `address_read` makes a `WebAddress`. Pure.
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import Final
 from urllib.parse import quote, urlsplit
 
 import idna
 
+from ranking.common.remember import remember_short
+
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 URL_MAX_CHARS: Final = 2000
+# RFC 9110, section 4.1, recommends support for 8,000 octets. No server needs to be sent more.
+READ_MAX_CHARS: Final = 8000
 HOST_MAX_CHARS, LABEL_MAX_CHARS = 253, 63
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\Z")
 # Characters that people copy along before or after an address. Inside an address they are encoded.
@@ -63,14 +66,17 @@ class WebAddress:
         return f"{self.origin}{self.target}"
 
 
-@lru_cache(maxsize=8192)
+@remember_short
 def address_read(text: str) -> WebAddress:
     """Return `text` as an http(s) address, the way browsers send it. Reading the result again changes
     nothing.
 
     The host becomes ASCII (see `host_encode`). User name, password and fragment are dropped. Dot segments are
-    resolved, also if they are escaped, and parameters stay. Raises `NotAnAddress`.
+    resolved, also if they are escaped, and parameters stay. Raises `NotAnAddress`, also for one that is
+    longer than 8,000 characters as typed or as it is sent.
     """
+    if len(text) > READ_MAX_CHARS:
+        raise NotAnAddress("longer than servers read")
     try:
         parts = urlsplit(_SURROGATES.sub("\ufffd", text).strip(_AROUND))
         port = parts.port
@@ -84,6 +90,8 @@ def address_read(text: str) -> WebAddress:
     path = _without_dots(_encoded(parts.path, _PATH_SAFE))
     query = _encoded(parts.query, _QUERY_SAFE)
     target = f"{path}?{query}" if query else path
+    if len(target) > READ_MAX_CHARS:
+        raise NotAnAddress("longer than servers read")
     return WebAddress(scheme, host_encode(parts.hostname), port or DEFAULT_PORTS[scheme], target)
 
 
@@ -125,13 +133,15 @@ def feed_scheme_dropped(text: str) -> str:
     return _FEED_SCHEME.sub("", text, count=1) if _FEED_SCHEME.match(text) else text
 
 
-@lru_cache(maxsize=8192)
+@remember_short
 def host_encode(host: str) -> str:
     """Return a host in the form its server expects: a short IPv6 address, or a name in ASCII.
 
     Names are mapped by UTS 46 (non-transitional, as in browsers, so ß and final ς stay themselves) and
     encoded by IDNA 2008. Dots at the end go. Raises `NotAnAddress` if the text cannot be a host.
     """
+    if len(host) > READ_MAX_CHARS:
+        raise NotAnAddress("no host can have that name")
     if ":" in host:
         try:
             address = IPv6Address(host)

@@ -9,7 +9,7 @@ blogspot.com, netlify.app, …) need no line here. Pure.
 import hashlib
 import re
 from datetime import datetime, timedelta
-from functools import cache, lru_cache
+from functools import cache
 from ipaddress import ip_address
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -19,7 +19,14 @@ from publicsuffixlist import PSLFILE, PublicSuffixList
 from url_normalize import url_normalize
 
 from digest.entities import PUBLISHED_MIN
-from digest.feeds.addresses import URL_MAX_CHARS, NotAnAddress, address_read, host_encode
+from digest.feeds.addresses import (
+    READ_MAX_CHARS,
+    URL_MAX_CHARS,
+    NotAnAddress,
+    address_read,
+    host_encode,
+)
+from ranking.common.remember import remember_short
 from ranking.common.text import fold
 
 # Every name below these is a publisher of its own, as below a public suffix.
@@ -115,6 +122,8 @@ GUID_MAX_CHARS: Final = 500
 SOURCE_KEY_MAX_CHARS: Final = 120
 # Prefixes of post names that are hashes.
 NAME_HASH: Final = "sha256:"
+# Each parameter of an address takes 25 µs and more, and a document may have thousands of addresses.
+PARAMETERS_MAX: Final = 100
 URN_PREFIX: Final = "urn:tidings:"
 # The beginning of the address of a feed that is read from a file on this machine.
 FILE_PREFIX: Final = "file:"
@@ -146,18 +155,23 @@ def canonical_url(url: str) -> str:
 
     It is `address_read` without tracking parameters, and with the part after a hashbang as a parameter. A
     `urn:tidings:` name stays. Applying it twice changes nothing. Posts are compared by it. A feed is fetched
-    and stored by `feed_address`, which drops no parameter.
+    and stored by `feed_address`, which drops no parameter. An address with more than 2,000 characters or 100
+    parameters is none here.
     """
     url = url.strip()
+    if len(url) > URL_MAX_CHARS or url.count("&") >= PARAMETERS_MAX:
+        return ""
     if url.startswith(URN_PREFIX):
-        return url if len(url) <= URL_MAX_CHARS and not _UNWANTED.search(url) else ""
+        return "" if _UNWANTED.search(url) else url
     for _ in range(4):
         try:
             shorter = _url_step(url)
         except NotAnAddress:
             return ""
+        if len(shorter) > URL_MAX_CHARS:
+            return ""
         if shorter == url:
-            return url if len(url) <= URL_MAX_CHARS else ""
+            return url
         url = shorter
     return ""
 
@@ -175,7 +189,7 @@ def _url_step(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
 
 
-@lru_cache(maxsize=8192)
+@remember_short
 def address_folded(text: str) -> str:
     """Return the part that all addresses of one post share: no scheme, `www.`, trailing slash, fragment,
     tracking.
@@ -206,7 +220,7 @@ def address_spellings(text: str) -> list[str]:
     They are with and without TLS, `www.` and a trailing slash.
     """
     found: dict[str, None] = {}
-    for url in (text, canonical_url(text)) if _WEB.match(text) else ():
+    for url in (text, canonical_url(text)) if _WEB.match(text) and len(text) <= URL_MAX_CHARS else ():
         place = url.partition("://")[2].removeprefix("www.")
         path = _TAIL.split(place, maxsplit=1)[0]
         stem, tail = path.removesuffix("/"), place[len(path) :]
@@ -265,7 +279,7 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-@lru_cache(maxsize=8192)
+@remember_short
 def source_key(url: str) -> str:
     """Return the key of an address's publisher: its registrable domain, such as `bbci.co.uk` for a BBC feed.
 
@@ -277,6 +291,8 @@ def source_key(url: str) -> str:
         return (
             PurePosixPath(url.removeprefix(FILE_PREFIX)).name.split(".")[0].casefold()[:SOURCE_KEY_MAX_CHARS]
         )
+    if len(url) > READ_MAX_CHARS:
+        return ""
     try:
         parts = urlsplit(url.strip())
         host = host_encode(parts.hostname or "")
