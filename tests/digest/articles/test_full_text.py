@@ -1,5 +1,6 @@
 """Full texts over real sockets: asked for, allowed by robots.txt, bounded, cleaned, and each feed's own."""
 
+import random
 from uuid import UUID
 
 import pytest
@@ -139,6 +140,21 @@ def test_a_missing_robots_txt_allows_and_a_broken_one_does_not(
     else:
         full_text_get(item=item, reader_id=ADA_ID, now=timezone.now())
         assert full_text_of(item=item)
+
+
+def test_no_site_fills_the_cache_with_its_robots_txt(feed: Feed, httpserver: HTTPServer):
+    rules = "".join(f"Disallow: /private/{n}\n" for n in range(10_000))
+    noise = random.Random(7).randbytes(200_000).hex()
+    for robots, times in (("User-agent: *\n" + rules, 1), (f"# {noise}", 2)):
+        cache.clear()
+        httpserver.clear()
+        serve(httpserver, robots=robots)
+        for n in range(2):
+            full_text_get(
+                item=item_at(feed, f"/a?{times}{n}", httpserver), reader_id=ADA_ID, now=timezone.now()
+            )
+        assert asked(httpserver).count("/robots.txt") == times
+        assert all(len(one) < 40_000 for one in cache._cache.values())
 
 
 def test_robots_txt_is_kept_for_an_hour_and_asked_again_of_another_path(feed: Feed, httpserver: HTTPServer):
