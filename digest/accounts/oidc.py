@@ -6,7 +6,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from hashlib import sha256
+from http.client import HTTPResponse
+from io import BufferedReader, RawIOBase
+from socket import socket
 from typing import Any, Final
+from unicodedata import is_normalized
 from urllib.parse import parse_qs, urlsplit
 
 import jwt
@@ -24,8 +28,11 @@ from django.utils import timezone
 from requests import ConnectionError as RequestsConnectionError
 from requests import RequestException, Response, Session
 from requests.adapters import HTTPAdapter
+from urllib3.exceptions import HTTPError
 
 from digest.accounts.adapters import PROVIDER_METHOD
+from digest.feeds.entities import FeedProblem
+from digest.feeds.prechecks import decompress
 from digest.models import Reader
 from digest.sessions import session_check
 
@@ -40,8 +47,9 @@ PROVIDER, SIGN_IN_AGAIN = "oidc", "again"
 FRESH_S = 300
 # The limits of an answer. Descriptions and keys have some kilobytes.
 ANSWER_MAX_BYTES, ANSWER_S, CHUNK_BYTES = 1 << 20, 10.0, 1 << 16
-# The addresses of a provider to which we send a secret, or whose answer we believe.
-_ENDPOINTS = ("token_endpoint", "userinfo_endpoint", "jwks_uri")
+REDIRECTS_MAX = 3
+# The addresses of a provider where a secret is typed or sent, or whose answer we believe.
+_ENDPOINTS = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri")
 # What reading an answer raises if it is no JSON, or of another shape or depth than it should be.
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
 # How an ID token may be signed, with the type of the key: not with our client secret (HS256).
@@ -68,6 +76,9 @@ def claims_check(claims: Any) -> dict[str, Any]:
         claim = claims.get(name)
         if claim is not None and not (isinstance(claim, str) and len(claim) <= longest and "\0" not in claim):
             raise OAuth2Error(f"the provider's {name} is no text of at most {longest} characters")
+    # In small letters, the sign of Kelvin is a k, so another mailbox would be taken for a reader's.
+    if not is_normalized("NFKC", claims.get("email") or ""):
+        raise OAuth2Error("the provider's email has letters that stand for others")
     return claims
 
 
@@ -230,19 +241,66 @@ def provider_of(request: HttpRequest, provider_id: str) -> Any:
     return Provider(request, provider_id)
 
 
+class _TimedFile(RawIOBase):
+    """The bytes of a socket until a deadline: a time-out alone ends neither a flood nor a drip."""
+
+    def __init__(self, connection: socket, inner: RawIOBase) -> None:
+        self._connection, self._inner, self._until = connection, inner, time.monotonic() + ANSWER_S
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read some bytes. Raises `TimeoutError` at the deadline."""
+        if (left := self._until - time.monotonic()) <= 0:
+            raise TimeoutError("the provider's answer takes too long")
+        self._connection.settimeout(left)
+        return self._inner.readinto(buffer)
+
+    def close(self) -> None:
+        """Close the file of the socket, too."""
+        self._inner.close()
+        super().close()
+
+
+class _TimedAnswer(HTTPResponse):
+    """An answer whose head and body arrive within `ANSWER_S`."""
+
+    def __init__(self, sock: socket, *args: Any, **more: Any) -> None:
+        super().__init__(sock, *args, **more)
+        self.fp = BufferedReader(_TimedFile(sock, self.fp.detach()))
+
+
 class _BoundedAnswers(HTTPAdapter):
-    """Reads an answer up to a size and a deadline. A time-out alone ends neither a flood nor a drip."""
+    """Reads an answer up to a size and a deadline, and unpacks it only then.
+
+    The library unpacks while it reads, and goes on reading while nothing comes of that: an archive of empty
+    blocks never ends.
+    """
+
+    def get_connection_with_tls_context(self, *args: Any, **more: Any) -> Any:
+        """Return the pool of a request, whose connections read answers until a deadline."""
+        pool = super().get_connection_with_tls_context(*args, **more)
+        pool.ConnectionCls = type("Timed", (pool.ConnectionCls,), {"response_class": _TimedAnswer})
+        return pool
 
     def send(self, *args: Any, **more: Any) -> Response:
         """Send a request, and read the whole answer. Raises `requests.ConnectionError` beyond the limits."""
-        until, body = time.monotonic() + ANSWER_S, bytearray()
+        body = bytearray()
         answer = super().send(*args, **more | {"stream": True})
-        while some := answer.raw.read1(CHUNK_BYTES, decode_content=True):
-            body += some
-            if len(body) > ANSWER_MAX_BYTES or time.monotonic() > until:
-                answer.close()
-                raise RequestsConnectionError("the provider's answer is too long, or takes too long")
-        answer._content = bytes(body)
+        try:
+            while len(body) <= ANSWER_MAX_BYTES and (
+                some := answer.raw.read1(CHUNK_BYTES, decode_content=False)
+            ):
+                body += some
+            answer._content = decompress(bytes(body))
+        except (HTTPError, FeedProblem) as error:
+            raise RequestsConnectionError("the provider's answer cannot be read") from error
+        finally:
+            answer.close()
+        if max(len(body), len(answer._content)) > ANSWER_MAX_BYTES:
+            raise RequestsConnectionError("the provider's answer is too long")
         return answer
 
 
@@ -252,6 +310,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     def get_requests_session(self) -> Session:
         """Return a session for the provider. If it has TLS, no redirect leads to an address without."""
         session: Session = super().get_requests_session()
+        session.max_redirects, session.headers["Accept-Encoding"] = REDIRECTS_MAX, "gzip"
         for scheme in ("https://", "http://"):
             session.mount(scheme, _BoundedAnswers())
         if urlsplit(settings.OIDC_ISSUER).scheme == "https":

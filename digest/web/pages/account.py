@@ -22,6 +22,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import DisallowedRedirect
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
@@ -395,12 +396,12 @@ def _leave_by(request: HttpRequest, lead: Callable[[], HttpResponse]) -> HttpRes
 
     try:
         answer = _asked_at_provider(request, lead)
-    except (OSError, *MALFORMED) as error:  # errors of requests are OSErrors
+        if not answer.has_header("Location"):
+            return answer
+        page = {"name": settings.OIDC_NAME, "address": address_with_nonce(answer["Location"])}
+    except (OSError, DisallowedRedirect, *MALFORMED) as error:  # errors of requests are OSErrors
         log.warning("oidc_unreachable", exception=type(error).__name__)
         return _provider_silent(request)
-    if not answer.has_header("Location"):
-        return answer
-    page = {"name": settings.OIDC_NAME, "address": address_with_nonce(answer["Location"])}
     return render(request, "socialaccount/leaving.html", page)
 
 

@@ -2,11 +2,13 @@
 
 import gzip
 import json
+import socket
 import sqlite3
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, nullcontext, suppress
 from functools import partial
 from html import unescape
 from pathlib import Path
@@ -24,7 +26,7 @@ from requests import RequestException
 from werkzeug import Request, Response
 
 from digest.accounts import oidc
-from digest.accounts.oidc import SingleSignOnAdapter, discovery_check, id_token_claims
+from digest.accounts.oidc import SingleSignOnAdapter, claims_check, discovery_check, id_token_claims
 from tests.digest.accounts.test_oidc import Visitor, accounts, served, set_up
 
 pytestmark = [pytest.mark.alike, pytest.mark.django_db]
@@ -247,12 +249,38 @@ def test_a_provider_whose_description_breaks_meanwhile_is_said(
     assert visitor.name == "" and accounts(place) == []
 
 
-@pytest.mark.parametrize("config", [b"", b"[]", b"5", b"{}", b"[" * 10**5])
+@pytest.mark.parametrize(
+    "config",
+    [
+        *(b"", b"[]", b"5", b"{}", b"[" * 10**5),
+        *(
+            {"authorization_endpoint": address}
+            for address in ("javascript:alert(1)", "https://[", "https://login.example/?code_challenge=x")
+        ),
+    ],
+)
 def test_nobody_is_led_to_a_provider_whose_description_is_none(visitor: Visitor, issuer: Issuer, config):
     issuer.signs_in(ADA)
     issuer.discovery = config
     page = visitor.post("/accounts/oidc/oidc/login/", visitor.http.get(f"{visitor.site}/accounts/login/"))
     assert page.status_code == 503 and "Harbour does not answer right now" in page.text
+
+
+@pytest.mark.parametrize(
+    ("email", "is_taken"),
+    [
+        ("frank@example.org", True),
+        ("Frank@Example.org", True),
+        ("fränk@example.org", True),
+        ("fran\u212a@example.org", False),
+        ("\uff46rank@example.org", False),
+        ("frank@example.or\u212a", False),
+    ],
+)
+def test_a_mailbox_whose_small_letters_are_a_readers_is_not_theirs(email: str, is_taken: bool):
+    """In small letters the sign of Kelvin is a k. allauth compares addresses in small letters."""
+    with nullcontext() if is_taken else pytest.raises(OAuth2Error):
+        claims_check({"sub": "1", "email": email})
 
 
 def flood() -> Iterator[bytes]:
@@ -270,15 +298,48 @@ def bomb() -> Iterator[bytes]:
     yield gzip.compress(bytes(50 << 20))
 
 
-@pytest.mark.parametrize("body", [flood, drip, bomb])
+def nothing() -> Iterator[bytes]:
+    """Blocks of deflate without content, for ever."""
+    yield gzip.compress(b"")[:10]
+    while True:
+        yield b"\x00\x00\x00\xff\xff" * 1000
+
+
+@pytest.mark.parametrize("body", [flood, drip, bomb, nothing])
 def test_an_answer_of_a_provider_ends(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch, body: Any):
     monkeypatch.setattr(oidc, "ANSWER_S", 1.0)
-    headers = {"Content-Encoding": "gzip"} if body is bomb else {}
+    headers = {"Content-Encoding": "gzip"} if body in (bomb, nothing) else {}
     httpserver.expect_request("/x").respond_with_handler(lambda _: Response(body(), headers=headers))
     began = time.monotonic()
     with SingleSignOnAdapter().get_requests_session() as session, pytest.raises(RequestException):
         session.get(httpserver.url_for("/x"))
     assert time.monotonic() - began < 20
+
+
+def test_the_head_of_a_providers_answer_ends_too(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(oidc, "ANSWER_S", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
+
+        def drip() -> None:
+            caller, _ = server.accept()
+            with caller, suppress(OSError):
+                caller.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+                for _ in range(400):
+                    caller.sendall(b"x")
+                    time.sleep(0.05)
+
+        pool.submit(drip)
+        began = time.monotonic()
+        with SingleSignOnAdapter().get_requests_session() as session, pytest.raises(RequestException):
+            session.get(f"http://127.0.0.1:{server.getsockname()[1]}/")
+        assert time.monotonic() - began < 10
+
+
+def test_a_provider_that_redirects_without_end_is_left(httpserver: HTTPServer):
+    httpserver.expect_request("/x").respond_with_response(Response(status=302, headers={"Location": "/x"}))
+    with SingleSignOnAdapter().get_requests_session() as session, pytest.raises(RequestException):
+        session.get(httpserver.url_for("/x"))
+    assert len(httpserver.log) == oidc.REDIRECTS_MAX + 1
 
 
 def test_a_usual_answer_of_a_provider_is_read(httpserver: HTTPServer):
@@ -298,9 +359,12 @@ def test_no_redirect_of_a_provider_with_tls_leads_to_an_address_without(httpserv
     assert not httpserver.log
 
 
-@pytest.mark.parametrize("name", ["token_endpoint", "userinfo_endpoint", "jwks_uri"])
+ENDPOINTS = ["authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"]
+
+
+@pytest.mark.parametrize("name", ENDPOINTS)
 def test_a_provider_with_tls_leads_nowhere_without(name: str):
-    whole = dict.fromkeys(("token_endpoint", "userinfo_endpoint", "jwks_uri"), "https://login.example/x")
+    whole = dict.fromkeys(ENDPOINTS, "https://login.example/x")
     whole["issuer"] = "https://login.example"
     discovery_check(whole, issuer="https://login.example")
     for address in ("http://login.example/x", "", "//login.example/x"):
