@@ -25,7 +25,8 @@ PATHS = {CHAT: "/chat/completions", RESPONSES: "/responses", OLLAMA: "/api/chat"
 REPLY_BYTES_MAX = 2_000_000
 # Of an error only the beginning is shown. The SDK would read all of it, however long it is.
 ERROR_BYTES_MAX = 64_000
-# A small compressed answer may unpack to gigabytes, so none is asked for.
+# A small compressed answer may unpack to gigabytes, or to nothing for hours, while all calls wait. So none is
+# asked for, and none is unpacked (`aiter_raw`).
 HEADERS = {"Accept-Encoding": "identity"}
 CONNECT_TIMEOUT_S = 5.0
 # How long we wait after the deadline for a call to be cancelled.
@@ -161,7 +162,7 @@ async def _fetch(
     answer = bytearray()
     async with asyncio.timeout(timeout_s), await asked as stream:
         try:
-            async for chunk in stream.response.aiter_bytes():
+            async for chunk in stream.response.aiter_raw():
                 answer += chunk
                 if len(answer) > REPLY_BYTES_MAX:
                     raise ModelUnavailable(
@@ -213,7 +214,7 @@ async def _look(endpoint: Endpoint, path: str, timeout_s: float) -> bytes:
             client.stream("GET", f"{endpoint.base_url.rstrip('/')}{path}", headers=headers) as answer,
         ):
             body = bytearray()
-            async for chunk in answer.aiter_bytes():
+            async for chunk in answer.aiter_raw():
                 body += chunk
                 if len(body) > REPLY_BYTES_MAX:
                     return b""

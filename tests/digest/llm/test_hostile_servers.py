@@ -2,7 +2,9 @@
 
 import gzip
 import threading
+import time
 import tracemalloc
+import zlib
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -71,6 +73,27 @@ def test_a_small_answer_that_unpacks_to_a_gigabyte_is_refused(
             local.complete(ASK, [], timeout_s=20)
 
     assert peak_bytes(ask) < 90 * MEGABYTE
+
+
+def packed(*pieces: tuple[bytes, int]) -> bytes:
+    """Return the beginning of a gzip archive of these pieces, each so many times."""
+    parts = [gzip.compress(b"")[:10]]
+    for piece, times in pieces:
+        deflate = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+        parts.append((deflate.compress(piece) + deflate.flush(zlib.Z_FULL_FLUSH)) * times)
+    return b"".join(parts)
+
+
+def test_an_answer_that_unpacks_to_nothing_keeps_no_other_call_waiting(local: Model, httpserver: HTTPServer):
+    """Blocks of deflate without content, 3 GB of them in some kilobytes, took ten seconds of the one loop."""
+    blocks = b"\x00\x00\x00\xff\xff" * 4_000_000
+    body = packed((packed((packed(), 1), (blocks, 150)), 1))
+    headers = {"Content-Encoding": "gzip, gzip, gzip"}
+    httpserver.expect_request("/v1/chat/completions").respond_with_data(body, headers=headers)
+    began = time.process_time()
+    with pytest.raises(ModelError):
+        local.complete(ASK, [], timeout_s=20)
+    assert time.process_time() - began < 2
 
 
 def test_what_a_reader_reads_follows_no_redirect(local: Model, httpserver: HTTPServer):
