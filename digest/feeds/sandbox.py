@@ -30,6 +30,9 @@ WALL_S: Final = 20.0
 # How long after that we wait for the server to say how the child ended.
 GRACE_S: Final = 5.0
 MEMORY_EXIT: Final = 3
+# A document has 10 MiB, and twice that as JSON. Code that a fault of a parser let in could send more than our
+# memory holds.
+ANSWER_MAX_BYTES: Final = 64 * 1024 * 1024
 # The request to the server: the seconds a child may take. Two files come along, for its document and its
 # exit.
 REQUEST: Final = struct.Struct("!d")
@@ -93,6 +96,8 @@ class SandboxServer:
             with suppress(ConnectionResetError):
                 while chunk := ours.recv(1 << 20):
                     answer += chunk
+                    if len(answer) > ANSWER_MAX_BYTES:
+                        return MEMORY_EXIT, b""
             code, _, seconds = exit_ours.recv(64).decode().partition(" ")
         if not code:
             with self._lock:
@@ -208,7 +213,7 @@ def _read_answer(code: int, answer: bytes) -> dict[str, Any]:
         if "problem" in body:
             raise FeedProblem(str(body["problem"]["code"]), str(body["problem"]["message"]))
         return dict(body["read"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _crash_problem() from error
 
 

@@ -110,7 +110,16 @@ def test_a_child_that_dies_or_answers_nonsense_is_one_feeds_problem(server, deat
     assert parse_in_sandbox(GOOD, url="", nursery=grim).title == "Rivers"
 
 
-@pytest.mark.parametrize("answer", [b"", b"{", b"[]", b'{"feed": {}}', b'{"feed": []}'])
+def test_a_child_that_answers_without_end_fills_no_memory_of_ours(server):
+    files = "[n for n in range(3, 64) if os.path.exists(f'/proc/self/fd/{n}')]"
+    flood = server(f"for _ in range(100): os.write({files}[0], b' ' * (1 << 20))", cpu_s=5.0)
+    assert code_of(flood) == "parse_memory"
+    assert parse_in_sandbox(GOOD, url="").title == "Rivers"
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"{", b"[]", b'{"feed": {}}', b'{"feed": []}', b'{"read": ' + b"[" * 100_000]
+)
 def test_a_malformed_answer_is_one_feeds_problem(answer: bytes):
     with pytest.raises(FeedProblem, match="parse_crashed"):
         sandbox._read_answer(0, answer)
