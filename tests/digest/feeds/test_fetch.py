@@ -56,6 +56,22 @@ def test_redirects_on_one_host_are_followed_ten_times_and_no_more(httpserver: HT
     assert code_of(httpserver, "/11") == "too_many_redirects"
 
 
+def test_redirects_between_hosts_are_followed_five_times_and_no_more(httpserver: HTTPServer):
+    def hop(request: Request) -> Response:
+        left = int(request.path[1:])
+        other = "127.0.0.1" if request.host.startswith("localhost") else "localhost"
+        there = f"http://{other}:{httpserver.port}/{left - 1}"
+        return Response(status=302, headers={"Location": there}) if left else Response(b"<rss/>")
+
+    for left in range(7):
+        httpserver.expect_request(f"/{left}").respond_with_handler(hop)
+    hosts = [f"{name}:{httpserver.port}" for name in ("127.0.0.1", "localhost")]
+    ours = f"http://localhost:{httpserver.port}"
+    assert fetch(f"{ours}/5", allow=hosts).url.endswith("/0")
+    with pytest.raises(FeedProblem, match="too_many_redirects"):
+        fetch(f"{ours}/6", allow=hosts)
+
+
 @pytest.mark.parametrize(
     ("target", "code"),
     [
