@@ -164,6 +164,7 @@ def test_a_request_that_does_not_arrive_is_dropped(monkeypatch, sent: bytes):
 
 
 INSIDE = b"GET /inside HTTP/1.1\r\nHost: x\r\n\r\n"
+FORM = b"Content-Type: multipart/form-data; boundary=x"
 
 
 @pytest.mark.parametrize(
@@ -179,6 +180,9 @@ INSIDE = b"GET /inside HTTP/1.1\r\nHost: x\r\n\r\n"
         b"Content-Length: 36\r\nContent-Length: 0",
         b"X: y\r\n Content-Length: 36",
         b"no header\r\nContent-Length: 36",
+        FORM + b"\r\nno header\r\nContent-Length: 36",
+        FORM + b"\r\n--x--\r\nContent-Length: 36",
+        FORM + b"\r\n--x\r\nContent-Length: 36",
     ],
 )
 def test_a_body_is_never_read_as_another_request(headers: bytes):
@@ -192,9 +196,10 @@ def test_a_body_is_never_read_as_another_request(headers: bytes):
     assert answer.split(b" ")[1] in (b"400", b"411") and answer.count(b"HTTP/1.1 ") == 1
 
 
-def test_a_body_of_a_known_length_that_nobody_read_is_no_request_either():
+@pytest.mark.parametrize("kind", [b"X: y", FORM, b"Content-Type: application/json"])
+def test_a_body_of_a_known_length_that_nobody_read_is_no_request_either(kind: bytes):
     with served() as port, connected(port) as client:
-        length = str(len(INSIDE)).encode()
+        length = str(len(INSIDE)).encode() + b"\r\n" + kind
         client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + length + b"\r\n\r\n" + INSIDE)
         client.settimeout(1)
         answer = b""

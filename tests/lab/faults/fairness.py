@@ -55,6 +55,7 @@ FEEDS, ITEMS_A_FEED = 40, 100
 # A refusal for want of a place says to come again after so many seconds. She comes so often.
 RETRY_S, RETRIES = 2.0, 3
 TOO_MANY = 429
+DONE = (200, 302)
 # Actions that wait for no other site. While the others wait, Mallory may have the processor.
 COMPUTED = ("page", "list", "search", "preview")
 # Of each action, the seconds by the clock and those of the site's processor time.
@@ -116,6 +117,7 @@ def measured(
         "hers": hers.total(),
         "her_answers": dict(sorted(hers.items())),
         "alone": answers,
+        "not_done": sum(status not in DONE for same in answers.values() for status in same),
         "refused": refused.total(),
         "refused_at": dict(refused),
         "ratio": max(by_clock.values()),

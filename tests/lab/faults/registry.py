@@ -168,6 +168,7 @@ FAULTS = (
         (
             _some("what the one asks for", "hers", 50),
             _none("what the other asks for and does not get", "refused"),
+            _none("what the one does not get even alone, so that it cannot weigh on the other", "not_done"),
             Aim("the other's time, divided by a quiet one, worst of seven deeds", "ratio", False, 2),
             Aim("the same in processor time, worst of four that ask no site", "processor_ratio", False, 2),
             _some("without a reader's share: what the other does not get", "control_found"),
