@@ -5,6 +5,7 @@ import { show } from "./marks.js";
 import { sayNotStored, storedArticle } from "./offline.js";
 import { watchPictures } from "./pictures.js";
 import { watchEnd } from "./reading.js";
+import { tell } from "./rows.js";
 
 const pane = document.querySelector("[data-pane]");
 const wide = matchMedia("(min-width: 68.75rem)");
@@ -112,8 +113,9 @@ function fill(link, piece) {
 
 /** Show `piece` in the pane, beside the row of `link`. */
 function put(link, piece) {
-  current()?.removeAttribute("aria-current");
+  leave();
   link.setAttribute("aria-current", "true");
+  tell(link);
   forget();
   pane.replaceChildren(piece);
   const state = { pane: link.closest("[data-item]").dataset.item };
@@ -133,16 +135,19 @@ function close() {
 
 function hide() {
   wanted = null;
-  const link = current();
-  link?.removeAttribute("aria-current");
+  const link = leave();
   pane.hidden = true;
   pane.replaceChildren();
   delete root.dataset.paneOpen;
   link?.focus();
 }
 
-function current() {
-  return document.querySelector("article[data-item] a[data-open][aria-current]");
+/** Return the link whose article is open, which is so no more. */
+function leave() {
+  const link = document.querySelector("article[data-item] a[data-open][aria-current]");
+  link?.removeAttribute("aria-current");
+  if (link) tell(link);
+  return link;
 }
 
 // Back from the full page, the reader stands where they were.

@@ -1,6 +1,7 @@
 // A picture that cannot be had gives way: to its words in an article, to the text beside it in a list. One that is
 // refused since many are on their way is asked for again: the server remembers what failed for good.
 import { ask, said } from "./http.js";
+import { tell } from "./rows.js";
 
 const TRIES = 3;
 const SMALL_TRIES = 5;
@@ -18,7 +19,10 @@ async function failed({ target: image }) {
     setTimeout(() => { image.src = image.src; }, pause);
     return;
   }
-  if (small) return small.classList.add("gone");
+  if (small) {
+    small.classList.add("gone");
+    return tell(small);
+  }
   const words = document.createElement("span");
   words.className = "no-picture";
   words.textContent = image.alt ? said("picture_of", { alt: image.alt }) : said("no_picture");

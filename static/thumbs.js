@@ -2,6 +2,7 @@
 import { done } from "./done.js";
 import { announce, ask, said } from "./http.js";
 import { show } from "./marks.js";
+import { tell } from "./rows.js";
 
 // The taps that wait, by the box of the buttons they were made on.
 const waiting = new WeakMap();
@@ -88,6 +89,7 @@ function elsewhere(fresh) {
     const copy = fresh.cloneNode(true);
     fit(copy, box, "rated" in fresh.dataset);
     box.replaceWith(copy);
+    tell(copy);
   }
 }
 
@@ -125,6 +127,7 @@ function replace(box, html, button) {
   fit(fresh, box, button.name === "useful");
   if (button.dataset.key !== "words") keepTyped(fresh, box);
   box.replaceWith(fresh);
+  tell(fresh);
   const same = find(fresh, marks(button));
   // Whoever pressed a key stays where they were; whoever pressed the button stays on it.
   if (focused) (same ?? fresh.querySelector("button")).focus({ preventScroll: true });
