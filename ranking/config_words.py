@@ -245,11 +245,26 @@ def mute_label(mute: Mute, titles: Mapping[str, str] | None = None) -> str:
     return _("{label} in {source}").format(label=label, source=names.get(mute.within, mute.within))
 
 
-def _mute_words(target: str, after: str | bool, titles: Mapping[str, str]) -> str:
-    """Return a change of a mute in words; `target` is as `body_changes` names it."""
+def sources_named(changes: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the keys of all sources that these `body_changes` name, for the titles in `change_words`.
+
+    Targets that are no sources are among them.
+    """
+    mutes = [_mute_read(change["target"]) for change in changes if change["field"] == "mutes"]
+    others = {change["target"] for change in changes if change["field"] != "mutes"}
+    return others | {mute.value for mute in mutes} | {mute.within for mute in mutes if mute.within}
+
+
+def _mute_read(target: str) -> Mute:
+    """Return the mute that `body_changes` names so."""
     where, _colon, value = target.partition(":")
     kind, _at, within = where.partition("@")
-    label = mute_label(Mute(kind, value, within=unquote(within)), titles)
+    return Mute(kind, value, within=unquote(within))
+
+
+def _mute_words(target: str, after: str | bool, titles: Mapping[str, str]) -> str:
+    """Return a change of a mute in words; `target` is as `body_changes` names it."""
+    label = mute_label(_mute_read(target), titles)
     if not after:
         return _("No longer muted: {label}").format(label=label)
     if after is True:
@@ -262,17 +277,21 @@ def names_words(names: Sequence[str] | None) -> str:
     return ", ".join(f"“{name}”" for name in names or ()) or _("none")
 
 
-def body_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the settings of a config's body as (label, words), except weights, which have their own list."""
+def body_words(body: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+    """Return the settings of a config's body as (label, words), except weights, which have their own list.
+
+    `titles` has names of sources by key.
+    """
+    names = titles or {}
     boosts = ", ".join(f"{word} {_boost(value)}" for word, value in body["keyword_boosts"].items())
-    mutes = ", ".join(map(mute_label, mutes_read(body.get("mutes", []))))
+    mutes = ", ".join(mute_label(mute, names) for mute in mutes_read(body.get("mutes", [])))
     return [
         (_("Topics"), ", ".join(_topic_words(topic, body) for topic in body["topics"]) or _("none")),
         (_("Keywords"), boosts or _("none")),
         (pgettext("settings", "Muted"), mutes or _("nothing")),
         *((_(label), _setting(name, body.get(name, False))) for name, label in SETTINGS.items()),
         (_("Your taste"), taste_words(body.get("taste", TasteLevel.OFF))),
-        *_rules_words(body),
+        *_rules_words(body, names),
     ]
 
 
@@ -282,13 +301,17 @@ def _topic_words(topic: str, body: Mapping[str, Any]) -> str:
     return f"{topic} ({names_words(names)})" if names else topic
 
 
-def _rules_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _rules_words(body: Mapping[str, Any], names: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the rules for single sources as (label, words). Kinds without a rule are left out."""
-    lives = ", ".join(f"{key} {hours_words(hours)}" for key, hours in body.get("shelf_lives", {}).items())
-    limits = ", ".join(f"{key} {limit_words(most)}" for key, most in body.get("daily_limits", {}).items())
-    missed = ", ".join(body.get("never_missed", []))
+    lives = [(key, hours_words(hours)) for key, hours in body.get("shelf_lives", {}).items()]
+    limits = [(key, limit_words(most)) for key, most in body.get("daily_limits", {}).items()]
+    missed = [(key, "") for key in body.get("never_missed", [])]
     rows = (_("Shelf life"), lives), (_("Daily limit"), limits), (_("Never missed"), missed)
-    return [(label, words) for label, words in rows if words]
+    return [
+        (label, ", ".join(f"{names.get(key, key)} {words}".strip() for key, words in some))
+        for label, some in rows
+        if some
+    ]
 
 
 def _setting(name: str, value: float | bool) -> str:

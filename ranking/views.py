@@ -38,10 +38,10 @@ from ranking.config_body import (
 from ranking.config_words import (
     CHOICES,
     TARGET_MAX_CHARS,
-    body_words,
     boost_lines,
     cause_words,
     learned_changes_undone,
+    sources_named,
     steps_in_force,
 )
 from ranking.entities import InvalidSetting, StaleVersion, UnknownVersion
@@ -440,6 +440,7 @@ def _versions_page(request: HttpRequest) -> dict[str, Any]:
         "current": effective.config.version,
         "topics": effective.config.topics,
         "weighed": effective.weights(),
+        "named": sources_named([change for row in page for change in row.changes]),
         "missed": [],
     }
 
@@ -470,13 +471,15 @@ def version_page(request: HttpRequest, version: int) -> HttpResponse:
     config, body = effective.config, row.body if row else body_default()
     # Compare as `config_revert` would restore it: renamed sources have their current keys.
     restored = body_keys_current(body, keys_current(keys=body_keys(body)))
+    back = body_changes(current, restored)
     found = {
         "version": version,
         "row": row,
         "cause": cause_words(row.cause, row.cause_ref) if row else "",
-        "settings": body_words(body),
+        "body": body,
         "weights": body["source_weights"],
-        "back": body_changes(current, restored),
+        "named": sources_named([*(row.changes if row else ()), *back]) | body_keys(body),
+        "back": back,
         "current": config.version,
         "topics": config.topics,
     }

@@ -21,7 +21,7 @@ from digest.requests import reader_of
 from digest.sources.change_views import feeds_chosen
 from digest.sources.weights import weights_at_level
 from ranking.config_body import ConfigEdit, body_changes, effective_body
-from ranking.config_words import change_words
+from ranking.config_words import change_words, sources_named
 from ranking.entities import InvalidSetting
 from ranking.selectors import config_with_edit
 from ranking.views import config_form, config_refused, edit_of
@@ -78,7 +78,7 @@ def preview_page(*, reader_id: UUID, edit: ConfigEdit, now: datetime) -> dict[st
     """
     before, after = config_with_edit(reader_id=reader_id, edit=edit)
     changes = body_changes(effective_body(before), effective_body(after))
-    names = reader_source_titles(reader_id=reader_id, keys={change["target"] for change in changes})
+    names = reader_source_titles(reader_id=reader_id, keys=sources_named(changes))
     added = [topic for topic in after.config.topics if topic not in before.config.topics]
     taken = topics_take_in(reader_id=reader_id, topics=added, now=now) if added else []
     left, right = configs_side_by_side(reader_id=reader_id, before=before, after=after, now=now)

@@ -23,7 +23,7 @@ from digest.requests import reader_of
 from digest.throttling import DECIDE, rate_limited
 from ranking.common.text import topic_key
 from ranking.config_body import body_effective
-from ranking.config_words import LEARNED_OVERNIGHT, cause_words, change_words
+from ranking.config_words import LEARNED_OVERNIGHT, cause_words, change_words, sources_named
 from ranking.entities import EffectiveConfig
 from ranking.former_texts import text_today
 from ranking.language import stored_text
@@ -113,7 +113,7 @@ def history_page(*, reader: Reader, number: object, now: datetime) -> dict[str, 
 
 def _names(reader_id: UUID, found: PastPage, effective: EffectiveConfig) -> dict[str, str]:
     """Return the names of sources by key, and those of topics by the key that a pin has."""
-    of_versions = {change["target"] for row in found.versions.values() for change in row.changes}
+    of_versions = sources_named([change for row in found.versions.values() for change in row.changes])
     of_steps = {step.source for steps in found.steps.values() for step in steps}
     topics = {topic_key(topic): topic for topic in effective.config.topics}
     return topics | reader_source_titles(reader_id=reader_id, keys={*of_versions, *of_steps})

@@ -14,7 +14,7 @@ from digest.feedback.trends import WEEKS, weeks_until
 from digest.items.selectors import reader_source_titles
 from digest.models import Exposure
 from ranking.common.charts import Bar
-from ranking.config_words import cause_words, change_words, learned_words
+from ranking.config_words import cause_words, change_words, learned_words, sources_named
 from ranking.other_names import topic_names
 from ranking.selectors import config_effective, config_versions, weight_snapshots
 from ranking.taste.entities import SOURCE, TasteLevel
@@ -53,7 +53,8 @@ def taste_portrait(*, reader_id: UUID, now: datetime) -> Portrait:
     versions = [row for row in config_versions(reader_id=reader_id) if row.created_at >= now - _month()]
     steps = [row for row in weight_snapshots(reader_id=reader_id) if row.cycle >= (now - _month()).date()]
     keys = {one.target.key for one in leans if one.target.kind == SOURCE}
-    keys |= {change["target"] for row in versions for change in row.changes} | {row.source for row in steps}
+    keys |= sources_named([change for row in versions for change in row.changes])
+    keys |= {row.source for row in steps}
     titles = reader_source_titles(reader_id=reader_id, keys=keys)
     rows = taste_rows(
         leans,

@@ -167,7 +167,7 @@ def mute_undo(request: HttpRequest) -> HttpResponse:
     except TooManyMutes as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, _("Undone. It is as it was."))
+        messages.success(request, undo["undone"])
     return redirect("digest:mutes")
 
 
@@ -195,7 +195,7 @@ def _redirect_done(
 
 
 def _undo_read(query: Mapping[str, str], reader: Reader) -> dict[str, Any] | None:
-    """Return a signed change with words for it, if it is this reader's and not too old."""
+    """Return a signed change, if it is this reader's and not too old, with words for it and for its undo."""
     signed = query.get("done", "")
     undo = values_read(salt=UNDO_SALT, reader_id=reader.pk, signed=signed, lifetime_s=UNDO_LIFETIME_S)
     if undo is None:
@@ -203,12 +203,15 @@ def _undo_read(query: Mapping[str, str], reader: Reader) -> dict[str, Any] | Non
     after, before = (mutes_read([undo[name]])[0] if undo[name] else None for name in ("after", "before"))
     keys = _sources([one for one in (after, before) if one])
     titles = reader_source_titles(reader_id=reader.pk, keys=keys)
-    words = (
-        _("Muted: {words}.").format(words=_words(reader, after, titles))
-        if after
-        else _("No longer muted: {words}.").format(words=_words(reader, before, titles))
-    )
-    return {"signed": signed, "after": after, "before": before, "words": words}
+    words = _("Muted: {words}.") if after else _("No longer muted: {words}.")
+    undone = _("Undone. Muted as before: {words}.") if before else _("Undone. Shown again: {words}.")
+    return {
+        "signed": signed,
+        "after": after,
+        "before": before,
+        "words": words.format(words=_words(reader, after or before, titles)),
+        "undone": undone.format(words=_words(reader, before or after, titles)),
+    }
 
 
 def _item_or_404(reader: Reader, typed: str) -> Item:

@@ -244,11 +244,14 @@ def topic_counts(context: Mapping[str, Any], config: Config) -> TopicCounts:
 
 
 @register.simple_tag(takes_context=True)
-def source_names(context: Mapping[str, Any], weighed: Iterable[str] = ()) -> dict[str, str]:
-    """Return {key: title} for the reader's sources and those `weighed`."""
+def source_names(
+    context: Mapping[str, Any], weighed: Iterable[str] = (), named: Iterable[str] = ()
+) -> dict[str, str]:
+    """Return {key: title} for the reader's sources, those `weighed`, and the sources among `named`."""
     reader_id = context["request"].user.pk
     keys = {*reader_sources(reader_id=reader_id), *weighed}
-    return {key: key for key in keys} | reader_source_titles(reader_id=reader_id, keys=keys)
+    titles = reader_source_titles(reader_id=reader_id, keys={*keys, *named})
+    return {key: key for key in keys} | titles
 
 
 @register.simple_tag(takes_context=True)

@@ -62,9 +62,15 @@ def pins_of(names: Mapping[str, str], config: Config, chosen: Mapping[str, str])
 
 
 @register.filter
-def mute_words(mute: Mute) -> str:
+def mute_words(mute: Mute, names: Mapping[str, str]) -> str:
     """Return the target of a mute in words."""
-    return config_words.mute_label(mute)
+    return config_words.mute_label(mute, names)
+
+
+@register.filter
+def body_words(body: Mapping[str, Any], names: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the settings of a config's body as (label, words)."""
+    return config_words.body_words(body, names)
 
 
 @register.filter

@@ -57,7 +57,7 @@ def test_undo_in_the_dialog_brings_the_article_back(lamps: Page, ada: Reader):
     mute_lamp(lamps)
     lamps.get_by_role("dialog").get_by_role("button", name="Undo").click()
     until(lamps, lambda: muted(ada), [])
-    expect(lamps.get_by_role("dialog")).to_contain_text("Undone. It is as it was.")
+    expect(lamps.get_by_role("dialog")).to_contain_text("Undone. Shown again: the word “lamp”.")
     lamps.keyboard.press("Escape")
     expect(lamps.get_by_role("link", name="Lamp burns", exact=True)).to_be_focused()
 
@@ -79,7 +79,7 @@ def test_all_rows_that_the_mute_hides_leave_the_page_and_return_on_undo(
     expect(hidden).to_have_count(3)
     expect(hidden.filter(has_text="lamp")).to_have_count(3)
     dialog.get_by_role("button", name="Undo").click()
-    expect(dialog).to_contain_text("Undone. It is as it was.")
+    expect(dialog).to_contain_text("Undone. Shown again: the word “lamp”.")
     expect(hidden).to_have_count(0)
 
 

@@ -63,20 +63,21 @@ def test_a_mute_names_the_rows_of_the_page_that_it_hides_and_none_of_others(
 
 
 def test_adding_and_ending_a_mute_can_be_undone(page: Client, ada: Reader):
-    def undo(answer) -> None:
+    def undo(answer, words: str) -> None:
         signed = answer.url.partition("done=")[2]
         assert "Undo" in body(page.get(answer.url))
-        page.post(f"{HERE}/undo", {"done": signed.replace("%3A", ":")})
+        undone = page.post(f"{HERE}/undo", {"done": signed.replace("%3A", ":")}, follow=True)
+        assert f"Undone. {words}: the word “lamp”." in body(undone)
 
     lamp = Mute("word", "lamp")
     added = page.post(f"{HERE}/add", {"kind": "word", "value": "lamp"})
     assert config_hiding(reader_id=ada.pk).mutes == (lamp,)
-    undo(added)
+    undo(added, "Shown again")
     assert config_hiding(reader_id=ada.pk).mutes == ()
     mute_set(reader_id=ada.pk, mute=lamp, now=timezone.now())
     ended = page.post(f"{HERE}/end", {"kind": "word", "value": "Lamp"})
     assert config_hiding(reader_id=ada.pk).mutes == ()
-    undo(ended)
+    undo(ended, "Muted as before")
     assert config_hiding(reader_id=ada.pk).mutes == (lamp,)
 
 
@@ -169,6 +170,9 @@ def test_the_left_out_page_counts_what_is_muted_without_its_titles(page: Client,
     today = day_of(timezone.now(), ada.zone)
     shown = body(page.get(reverse("digest:left_out", args=[today])))
     assert "Muted: 1" in shown and "A lamp" not in shown
+    mute_set(reader_id=ada.pk, mute=Mute("source", "gazette.example"), now=timezone.now())
+    page.get("/")
+    assert "the source “Gazette”" in body(page.get(reverse("digest:left_out", args=[today])))
 
 
 def test_unread_counts_leave_muted_items_out_and_marking_all_leaves_them_unread(page: Client, ada: Reader):

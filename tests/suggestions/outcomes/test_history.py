@@ -9,10 +9,18 @@ from django.utils import timezone
 from advisor.models import Run
 from advisor.selectors import run_suggestions_count
 from digest.days import day_of
-from digest.models import Reader
-from ranking.entities import WeightChange
+from digest.models import Reader, Subscription
+from ranking.entities import Mute, WeightChange
 from ranking.selectors import config_effective
-from ranking.services import ConfigEdit, config_edit, config_revert, target_pin, weights_learn
+from ranking.services import (
+    ConfigEdit,
+    config_edit,
+    config_revert,
+    mute_set,
+    target_pin,
+    weights_learn,
+)
+from ranking.source_rules import SourceRules
 from ranking.taste.entities import TasteLevel
 from suggestions.models import Outcome, Suggestion
 from suggestions.outcomes.effects import REASONS, TOO_FEW, WITHIN_CHANCE
@@ -73,6 +81,27 @@ def test_an_accepted_change_shows_from_where_to_where(page: Client, ada: Reader)
     body = body_of(page)
     assert "Show me more from Gazette" in body and "You said yes" in body
     assert "as usual → more than usual" in body
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_a_mute_names_its_source_by_its_title_wherever_versions_are_told(
+    page: Client, ada: Reader, left: bool
+):
+    fresh_item(ada, title="A lamp")
+    FeedbackFactory(reader=ada, item=fresh_item(ada, key="herald.example", title="A ferry"))
+    for mute in (Mute("source", "gazette.example"), Mute("word", "ferry", within="herald.example")):
+        mute_set(reader_id=ada.pk, mute=mute, now=timezone.now())
+    limits = {"gazette.example": SourceRules(daily_limit=2)}
+    config_edit(
+        reader_id=ada.pk, edit=ConfigEdit(source_rules=limits), expected_version=2, now=timezone.now()
+    )
+    if left:
+        Subscription.objects.filter(reader=ada, feed__source_id="herald.example").delete()
+    told = body_of(page) + body_of(page, "/ui/history/settings") + body_of(page, "/ui/taste")
+    told += "".join(body_of(page, f"/ui/history/settings/{n}") for n in range(4))
+    assert told.count("the source “Gazette”") >= 4 and told.count("the word “ferry” in Herald") >= 4
+    assert "“gazette.example”" not in told and "in herald.example" not in told
+    assert "Gazette at most 2 a day" in told
 
 
 def test_a_weight_of_ones_own_is_called_that(page: Client, ada: Reader):
