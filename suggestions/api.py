@@ -507,12 +507,16 @@ class WishSearchOut(Schema):
 
 
 class WishesOut(Schema):
-    """The result of the words. `notes` name the parts that were not understood or cannot be done."""
+    """The result of the words. `notes` name the parts that were not understood or cannot be done.
+
+    `left` are the words of what was too much for one time, to be sent again; "" for none.
+    """
 
     drafts: list[WishDraftOut]
     searches: list[WishSearchOut]
     question: WishQuestionOut | None
     notes: list[str]
+    left: str
 
 
 class WishAcceptIn(Schema):
@@ -546,7 +550,8 @@ def wishes_post(request: HttpRequest, body: WishIn) -> WishesOut:
         WishSearchOut(draft=one.signed, sentence=one.sentence, q=one.query, finds=one.finds)
         for one in answer.searches
     ]
-    return WishesOut(drafts=drafts, searches=searches, question=question, notes=list(answer.notes))
+    notes = list(answer.notes)
+    return WishesOut(drafts=drafts, searches=searches, question=question, notes=notes, left=answer.left)
 
 
 @router.post("/suggestions/wishes/accept", response=WishAcceptOut)

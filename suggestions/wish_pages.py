@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -28,7 +29,10 @@ from suggestions.changes.topics import ADD_TOPIC
 from suggestions.proposals import Refusal
 from suggestions.services.wishes import WishAnswer, wish_accept, wish_drafts_again, wishes_draft
 from suggestions.views import moves_shown
-from suggestions.wishes.wish import WISHES_MAX
+from suggestions.wishes.wish import WISH_CHARS_MAX, WISHES_MAX
+
+# Drafts that stay beside those of an answer: of settings and of searches, of a sentence and of an answer.
+OTHERS_MAX = 4 * WISHES_MAX
 
 
 @login_required
@@ -62,7 +66,7 @@ def _answered(request: HttpRequest, reader: Reader, words: str, now: datetime) -
     answer = wishes_draft(reader=reader, words=words, now=now, by_model=request.method == "POST")
     if isinstance(answer, Refusal):
         return _refused(request, words, answer.message, status=422)
-    if signed := request.POST.getlist("others")[:WISHES_MAX]:
+    if signed := request.POST.getlist("others")[:OTHERS_MAX]:
         # Drafts that stood beside the question which this answers.
         earlier = wish_drafts_again(reader=reader, signed=signed, now=now)
         answer = replace(
@@ -70,6 +74,7 @@ def _answered(request: HttpRequest, reader: Reader, words: str, now: datetime) -
             drafts=(*earlier.drafts, *answer.drafts),
             searches=(*earlier.searches, *answer.searches),
         )
+    answer = replace(answer, left="; ".join(filter(None, (answer.left, _left(request)))))
     return render(request, "suggestions/wishes.html", _page(answer, reader_of(request).pk))
 
 
@@ -94,11 +99,18 @@ def wish_accepted(request: HttpRequest) -> HttpResponse:
                 history=f"{reverse('ranking:versions')}#history",
             ),
         )
-    others = [one for one in request.POST.getlist("others")[:WISHES_MAX] if one != signed]
-    answer = wish_drafts_again(reader=reader, signed=others, now=now)
-    if not answer.drafts and not answer.searches:
-        return redirect("suggestions:list")
-    return render(request, "suggestions/wishes.html", _page(answer, reader_of(request).pk))
+    others = [one for one in request.POST.getlist("others")[:OTHERS_MAX] if one != signed]
+    answer = replace(wish_drafts_again(reader=reader, signed=others, now=now), left=_left(request))
+    if answer.drafts or answer.searches:
+        return render(request, "suggestions/wishes.html", _page(answer, reader_of(request).pk))
+    if answer.left:
+        return redirect(f"{reverse('suggestions:wishes')}?{urlencode({'words': answer.left})}")
+    return redirect("suggestions:list")
+
+
+def _left(request: HttpRequest) -> str:
+    """Return the words that an earlier page left for the next time."""
+    return request.POST.get("left", "")[:WISH_CHARS_MAX]
 
 
 def _page(answer: WishAnswer, reader_id: UUID) -> dict[str, Any]:
@@ -122,7 +134,8 @@ def _page(answer: WishAnswer, reader_id: UUID) -> dict[str, Any]:
         for draft in answer.drafts
     ]
     signed = [*(one.signed for one in answer.searches), *(one.signed for one in answer.drafts)]
-    return {"words": answer.words, "answer": answer, "cards": cards, "signed": signed}
+    words = answer.left or answer.words
+    return {"words": words, "left": answer.left, "answer": answer, "cards": cards, "signed": signed}
 
 
 def _is_more_of_topic(change: Change) -> bool:

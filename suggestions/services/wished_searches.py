@@ -20,6 +20,7 @@ from digest.signed import DRAFT_LIFETIME_S, values_read, values_sign
 from ranking.common.text import fold
 from ranking.entities import RankingError
 from suggestions.proposals import Refusal
+from suggestions.wishes.left import left_note
 from suggestions.wishes.searches import REMOVE, SAVE, TOPIC, SearchWish, searches_read, source_last
 from suggestions.wishes.wish import WISHES_MAX
 
@@ -53,11 +54,15 @@ class SearchDraft:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """The drafts of a text, the rest of it for the grammar of settings, and notes."""
+    """The drafts of a text, the rest of it for the grammar of settings, and notes.
+
+    `left` are the sentences beyond the third draft.
+    """
 
     drafts: tuple[SearchDraft, ...]
     rest: str
     notes: tuple[str, ...] = ()
+    left: str = ""
 
 
 def searches_draft(*, reader: Reader, words: str, now: datetime) -> SearchAnswer:
@@ -77,7 +82,9 @@ def searches_draft(*, reader: Reader, words: str, now: datetime) -> SearchAnswer
             notes.append(_("There is no word to search for. Type one, then save the search."))
         else:
             drafts.append(_draft(reader, wish.deed, *found, now))
-    return SearchAnswer(tuple(drafts), rest, tuple(notes))
+    if beyond := wishes[WISHES_MAX:]:
+        notes.append(left_note([wish.query for wish in beyond]))
+    return SearchAnswer(tuple(drafts), rest, tuple(notes), "; ".join(wish.typed for wish in beyond))
 
 
 def searches_draft_again(*, reader: Reader, signed: list[str], now: datetime) -> tuple[SearchDraft, ...]:

@@ -67,7 +67,8 @@ class WishDraft:
 class WishAnswer:
     """The answer to a wish: drafts, or a question. `notes` name the parts that were left out.
 
-    `searches` are the drafts about saved searches.
+    `searches` are the drafts about saved searches. `left` are the words of wishes that are too many for one
+    time.
     """
 
     words: str
@@ -75,6 +76,7 @@ class WishAnswer:
     question: Question | None = None
     notes: tuple[str, ...] = ()
     searches: tuple[SearchDraft, ...] = ()
+    left: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +114,11 @@ def wishes_draft(*, reader: Reader, words: str, now: datetime, by_model: bool = 
         return Refusal("words_too_long", message)
     searches = searches_draft(reader=reader, words=words, now=now)
     if not searches.rest:
-        return WishAnswer(words, notes=searches.notes, searches=searches.drafts)
+        return WishAnswer(words, notes=searches.notes, searches=searches.drafts, left=searches.left)
     answer = _settings_draft(reader, words, searches.rest, now, by_model=by_model)
     notes = (*searches.notes, *answer.notes)
-    return replace(answer, notes=notes, searches=searches.drafts)
+    left = "; ".join(filter(None, (searches.left, answer.left)))
+    return replace(answer, notes=notes, searches=searches.drafts, left=left)
 
 
 def wish_offer(*, reader: Reader, lines: Sequence[str], now: datetime) -> WishOffer | None:
@@ -177,7 +180,7 @@ def _settings_draft(reader: Reader, words: str, asked: str, now: datetime, *, by
         changes.append(change)
         notes += [note] if (note := until_note(wish)) else []
     drafts, problems = _drafts(reader.pk, words, changes, items, facts.effective, now)
-    return WishAnswer(words, drafts, reading.question, (*notes, *problems))
+    return WishAnswer(words, drafts, reading.question, (*notes, *problems), left=reading.left)
 
 
 def wish_drafts_again(*, reader: Reader, signed: Sequence[str], now: datetime) -> WishAnswer:

@@ -5,6 +5,7 @@ sentence could not. Its targets must be the reader's, or stand in their words.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from ranking.common.text import fold, fold_lightly, term_finder
 from suggestions.changes.change import ADD, FRESHER, NONE, OLDER
+from suggestions.wishes.left import left_note
 from suggestions.wishes.lookup import Lookup
 from suggestions.wishes.questions import SAYS_AMOUNT
 from suggestions.wishes.reading import wishes_read
@@ -68,18 +70,25 @@ def wishes_of(changes: Sequence[ModelChange], words: str, names: Names, today: d
     A note says where the switch is that keeps a source out of Today.
     """
     lookup = Lookup(names)
-    found: dict[tuple[str, str], Wish] = {}
+    found: dict[tuple[str, str], tuple[Wish, str]] = {}
     notes: list[str] = []
     for change in changes:
         reading = _reading_of(change, words, lookup, today)
         notes += reading.notes
         for wish in reading.wishes:
-            found.setdefault((wish.target.kind, wish.target.key), wish)
-    return Reading(tuple(found.values())[:WISHES_MAX], None, tuple(dict.fromkeys(notes)))
+            found.setdefault((wish.target.kind, wish.target.key), (wish, reading.left))
+    wishes, sentences = [wish for wish, _ in found.values()], [plain for _, plain in found.values()]
+    if beyond := wishes[WISHES_MAX:]:
+        notes.append(left_note([wish.target.label for wish in beyond]))
+    left = "; ".join(sentences[WISHES_MAX:])
+    return Reading(tuple(wishes[:WISHES_MAX]), None, tuple(dict.fromkeys(notes)), left)
 
 
 def _reading_of(change: ModelChange, words: str, lookup: Lookup, today: date) -> Reading:
-    """Return what the grammar reads in the change, in plain words; nothing if it reads none, or several."""
+    """Return what the grammar reads in the change, and as `left` its plain words.
+
+    Nothing if it reads none, or several.
+    """
     way = WAYS.get(change.direction)
     is_fresh = change.direction in (FRESHER, OLDER)
     target = None if is_fresh else _target_of(change, words, lookup)
@@ -100,7 +109,9 @@ def _reading_of(change: ModelChange, words: str, lookup: Lookup, today: date) ->
     is_of_it = all(fold(wish.target.key) in meant for wish in reading.wishes)
     parts = len(reading.wishes), len(reading.notes)
     wanted = (0, 1) if change.direction == OUT else (1, 0)
-    return reading if parts == wanted and is_of_it and not reading.question else Reading()
+    if parts != wanted or not is_of_it or reading.question:
+        return Reading()
+    return replace(reading, left=sentence)
 
 
 def _target_of(change: ModelChange, words: str, lookup: Lookup) -> Target | None:

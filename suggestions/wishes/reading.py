@@ -30,6 +30,7 @@ from suggestions.changes.never_missed import KEEP
 from suggestions.changes.shelf_lives import AGE
 from suggestions.wishes.grammar import Clause, clauses_read, target_special
 from suggestions.wishes.last_days import NUMBERS, is_week_stretched
+from suggestions.wishes.left import left_note, words_from
 from suggestions.wishes.lexicon import AGAINST, CARRYING, FILLERS, SO_MUCH, UNCLEAR
 from suggestions.wishes.limits import ASKING, COUNT, LIMITS, PRAISE, QUESTION
 from suggestions.wishes.lookup import OFFERED_MAX, Lookup
@@ -111,6 +112,7 @@ def wishes_look_up(lookup: Lookup, today: date) -> Reading:
     """Read the sentence of `lookup`, as `wishes_read` does."""
     sentence = lookup.sentence
     wishes: dict[tuple[str, str, str], Wish] = {}
+    parts: dict[tuple[str, str, str], Clause] = {}
     notes: list[str] = []
     asked: list[tuple[Clause, Question]] = []
     every = _sources_first(clauses_read(sentence, lookup.known, today), lookup)
@@ -125,25 +127,24 @@ def wishes_look_up(lookup: Lookup, today: date) -> Reading:
         elif isinstance(found, str):
             notes.append(found)
         else:
-            wishes[found.target.kind, found.target.key, found.within] = found
+            key = found.target.kind, found.target.key, found.within
+            wishes[key] = found
+            parts.setdefault(key, clause)
     chosen = [*wishes.values()]
     if is_week_stretched(sentence, today) and (ends := [wish.until for wish in chosen if wish.until]):
         notes.append(_(THE_WEEK).format(day=date_words(ends[0])))
-    left = [wish.target.label for wish in chosen[WISHES_MAX:]]
-    if left := [*left, *(clause.target for clause in later if clause.target)]:
-        named = ", ".join(f"“{label}”" for label in left)
-        notes.append(
-            _("At most {wishes_max} changes at a time. Left for the next time: {named}.").format(
-                wishes_max=WISHES_MAX, named=named
-            )[:300]
-        )
+    beyond = [*[*parts.values()][WISHES_MAX:], *later]
+    labels = [wish.target.label for wish in chosen[WISHES_MAX:]]
+    if labels := [*labels, *(clause.target for clause in later if clause.target)]:
+        notes.append(left_note(labels))
     if wishes or asked or len(set(notes)) > 1:
         # Thanks around a wish are not worth an answer.
         notes = [note for note in notes if note != _(LIMITS[PRAISE])]
     if not wishes and not notes and not asked:
         notes.append(_(NOTHING))
     question = _first_asked(sentence, asked)
-    return Reading(tuple(chosen[:WISHES_MAX]), question, tuple(dict.fromkeys(notes)))
+    left = words_from(beyond[0], every, [one for one, _ in asked], sentence) if beyond else ""
+    return Reading(tuple(chosen[:WISHES_MAX]), question, tuple(dict.fromkeys(notes)), left)
 
 
 def _sources_first(clauses: Sequence[Clause], lookup: Lookup) -> list[Clause]:

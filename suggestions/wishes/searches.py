@@ -6,7 +6,7 @@ sentence is read by itself. Sentences about no search are left to the grammar of
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ranking.common.text import fold
 
@@ -48,12 +48,14 @@ _COLON = ":"
 class SearchWish:
     """A wish about a saved search: `SAVE`, `REMOVE` or `TOPIC`, and the words of the search.
 
-    `is_named` is false if the sentence may be about something else, such as "remove search engines".
+    `is_named` is false if the sentence may be about something else, such as "remove search engines". `typed`
+    is the whole sentence.
     """
 
     deed: str
     query: str
     is_named: bool
+    typed: str = ""
 
 
 def searches_read(text: str) -> tuple[list[SearchWish], str]:
@@ -64,7 +66,7 @@ def searches_read(text: str) -> tuple[list[SearchWish], str]:
             continue
         wish = _sentence_read(sentence.split())
         if wish and wish.query:
-            wishes.append(wish)
+            wishes.append(replace(wish, typed=sentence.strip()))
         else:
             rest.append(sentence.strip())
     return wishes, "; ".join(rest)

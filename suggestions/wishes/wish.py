@@ -75,11 +75,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The result of reading: wishes, or one question. `notes` name the parts left out, and why."""
+    """The result of reading: wishes, or one question. `notes` name the parts left out, and why.
+
+    `left` has the words of the wishes beyond the third, which can be read the next time.
+    """
 
     wishes: tuple[Wish, ...] = ()
     question: Question | None = None
     notes: tuple[str, ...] = field(default=())
+    left: str = ""
 
     @property
     def unread(self) -> bool:

@@ -59,6 +59,43 @@ def test_a_wish_for_more_of_what_no_source_writes_about_leads_to_sources(page: C
     assert "Nothing of the last 7 days is about it." in body and "Add a source that" not in body
 
 
+def test_what_is_beyond_three_changes_stays_in_the_field_until_it_is_asked_for(page: Client, ada: Reader):
+    shown = page.post(WISHES, {"words": "less crypto, ferries, football, chess and podcasts"})
+    body = shown.content.decode()
+    assert "At most 3 changes at a time." in body and "“chess”, “podcasts”" in body
+    assert len(shown.context["cards"]) == 3 and ">less chess and podcasts</textarea>" in body
+    while cards := shown.context["cards"]:
+        given, *others = (card["draft"].signed for card in cards)
+        answer = page.post(ACCEPT, {"draft": given, "others": others, "left": shown.context["left"]})
+        shown = page.get(answer.url) if answer.status_code == 302 else answer
+        if "left" not in shown.context or not shown.context["left"]:
+            break
+    assert [card["draft"].label for card in shown.context["cards"]] == ["chess", "podcasts"]
+    assert {*config_effective(reader_id=ada.pk).config.keyword_boosts} == {"crypto", "ferries", "football"}
+
+
+def test_what_is_beyond_three_changes_stays_while_a_question_is_answered(page: Client, ada: Reader):
+    fresh_item(ada, title="Tides rise")
+    shown = page.post(
+        WISHES, {"words": "less crypto, less ferries, less north, less tides. Herald! More from Gazette"}
+    )
+    choice, kept = shown.context["answer"].question.choices[0], shown.context["signed"]
+    assert f'name="left" value="{shown.context["left"]}"' in shown.content.decode()
+    typed = {"words": choice.words, "others": kept, "left": shown.context["left"]}
+    answered = page.post(WISHES, typed)
+    assert len(answered.context["cards"]) == 4 and answered.context["left"] == "less tides; More from Gazette"
+    first, *others = answered.context["signed"]
+    after = page.post(ACCEPT, {"draft": first, "others": others, "left": answered.context["left"]})
+    assert len(after.context["cards"]) == 3 and "tides" in after.context["words"]
+
+
+def test_searches_and_the_api_keep_what_is_beyond_three_too(page: Client):
+    words = "; ".join(f"save a search for {name}" for name in ("crypto", "ferries", "tides", "harbour"))
+    given = page.post(API, {"words": words}, content_type="application/json").json()
+    assert len(given["searches"]) == 3 and given["left"] == "save a search for harbour"
+    assert "“harbour”" in given["notes"][0]
+
+
 def test_a_change_that_was_made_is_said_without_a_number_and_with_the_way_back(page: Client):
     shown = page.get(WISHES, {"words": "less crypto"})
     [card] = shown.context["cards"]

@@ -110,6 +110,16 @@ def test_a_model_may_ask_for_every_rule_of_a_source_that_the_grammar_knows(
     assert "{ways}" not in prompt and all(f"`{way}`" in prompt for way in WAYS)
 
 
+def test_what_a_model_reads_beyond_three_changes_is_named_and_stays_in_plain_words(
+    reads: Reader, modelled: HTTPServer
+):
+    of_herald = {"direction": "more", "kind": "source", "name": "herald.example"}
+    wishes = [LESS_BITCOIN, MORE_GAZETTE, of_herald, {"direction": "fresher", "kind": "freshness"}]
+    with Script(modelled, [says(*wishes)]):
+        answer = asked(reads)
+    assert len(answer.drafts) == 3 and answer.left == "newer" and "“freshness”" in answer.notes[-1]
+
+
 @pytest.mark.parametrize("words", ["less bitcoin", "bitcoin", "less chess and bitcoin"])
 def test_no_model_is_asked_what_the_grammar_reads_or_asks_back(
     reads: Reader, modelled: HTTPServer, words: str

@@ -129,6 +129,30 @@ def test_lengths_are_left_out_with_a_sentence():
 def test_a_fourth_change_is_left_for_the_next_time():
     reading = read("less crypto, football, chess, elections and podcasts")
     assert len(reading.wishes) == WISHES_MAX and "“elections”, “podcasts”" in reading.notes[0]
+    assert reading.left == "less elections and podcasts"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "less crypto, football, chess, elections and podcasts",
+        "more crypto; less football; more chess; no elections until Friday; less podcasts",
+        "I would like much less about crypto, football, chess, elections and podcasts",
+        "weniger crypto, football, chess, elections und podcasts",
+        "kein crypto, kein football, kein chess, kein elections bis Freitag",
+        "no crypto, football, chess, elections until Friday",
+        "less crypto, a gaziebo, chess, football, elections",
+    ],
+)
+def test_the_words_that_are_left_ask_for_the_rest_and_for_nothing_else(sentence: str):
+    whole = wishes_read(sentence, NAMES, TODAY)
+    again = wishes_read(whole.left, NAMES, TODAY)
+    asked = [wish.target.key for wish in (*whole.wishes, *again.wishes)]
+    assert len(whole.wishes) == WISHES_MAX and again.wishes and again.left == ""
+    assert len(set(asked)) == len(asked)
+    assert {wish.direction for wish in again.wishes} <= {wish.direction for wish in whole.wishes} | {"none"}
+    assert ("Friday" in sentence or "Freitag" in sentence) == any(wish.until for wish in again.wishes)
+    assert all(f"“{wish.target.label}”" in " ".join(whole.notes) for wish in again.wishes)
 
 
 def test_what_is_no_wish_is_named():
