@@ -18,15 +18,16 @@ from digest.daily.candidates import DayCandidates, digest_candidates
 from digest.daily.compose import PlacedItem, Rules, compose
 from digest.daily.selectors import candidates_then
 from digest.days import day_begin, day_of
-from digest.entities import RatedItem
+from digest.entities import DIGEST_SIZE, RatedItem
 from digest.feedback.selectors import feedback_recent, feedback_source_counts, reason_tags
 from digest.items.selectors import item_is_hidden, mutes_in_force
-from digest.models import Feedback, Impression, Reader
+from digest.models import Feedback, Impression, Item, Reader
 from digest.places import turn_shared
 from ranking.config_body import Body, body_changes, body_default, body_effective, effective_body
-from ranking.entities import EffectiveConfig, Mute
+from ranking.entities import Config, EffectiveConfig, Mute
 from ranking.mutes import MuteFilter
 from ranking.selectors import config_bodies, config_effective
+from ranking.source_rules import is_past_shelf
 from ranking.taste.entities import TasteLevel
 from suggestions.changes.change import Change
 from suggestions.changes.registry import KINDS
@@ -61,7 +62,8 @@ class _Inputs:
 
     `rated` and `drawn` are the items that stay, by rank; `names` has (title, source) by item. `stored` is the
     order of today's page, made with settings of `version`, or empty if there is none. `muted` are the mutes
-    in force on `date`; their items are left out.
+    in force on `date`; their items are left out. `rated_items` are all that were rated today, hidden ones
+    too, which another item replaces on the page (`digest.daily.store`).
     """
 
     material: DayCandidates
@@ -72,6 +74,16 @@ class _Inputs:
     muted: tuple[Mute, ...] = ()
     stored: tuple[int, ...] = ()
     version: int = 0
+    rated_items: tuple[Item, ...] = ()
+
+    def rated_hidden(self, config: Config) -> set[int]:
+        """Return which of the items rated today these settings hide."""
+        mutes, lives, now = MuteFilter(config.mutes, self.date), config.shelf_lives, self.material.as_of
+        return {
+            item.pk
+            for item in self.rated_items
+            if item_is_hidden(mutes, item) or is_past_shelf(lives, item.source_id, item.dated_at, now)
+        }
 
 
 def suggestion_preview(*, suggestion: Suggestion, now: datetime) -> Preview:
@@ -149,18 +161,19 @@ def _today(reader_id: UUID, now: datetime, configs: Sequence[EffectiveConfig]) -
     drawn: dict[int, PlacedItem] = {}
     names = {c.item_id: (c.title, c.source) for c in material.pool.candidates}
     mutes = mutes_in_force(reader_id=reader_id, now=now)
-    rows = [row for row in rows if not item_is_hidden(mutes, row.item)]
+    hidden = {row.item_id for row in rows if item_is_hidden(mutes, row.item)}
     for row in rows:
         story = material.story_of(row.item.article)
         place = PlacedItem(row.item_id, row.item.source_id, story, row.propensity)
         if row.is_rated:
             rated[row.rank] = place
-        elif row.slot == Impression.Slot.NOVELTY:
+        elif row.slot == Impression.Slot.NOVELTY and row.item_id not in hidden:
             drawn[row.rank] = place
         names[row.item_id] = (row.item.title, row.item.source_id)
     version = digest.config_version if digest else 0
-    stored = tuple(row.item_id for row in rows)
-    return _Inputs(material, rated, drawn, names, day, mutes.mutes, stored, version)
+    stored = tuple(row.item_id for row in rows if row.item_id not in hidden)
+    rated_items = tuple(row.item for row in rows if row.is_rated)
+    return _Inputs(material, rated, drawn, names, day, mutes.mutes, stored, version, rated_items)
 
 
 def _sides(
@@ -188,15 +201,16 @@ def _orders(today: _Inputs, configs: Sequence[EffectiveConfig]) -> list[list[int
         made = today.material.deciding(config.sources_moved(configs[0]))
         hides = MuteFilter([mute for mute in config.config.mutes if mute not in today.muted], today.date)
         hidden = made.hidden_by(hides)
+        unseen = today.rated_hidden(config.config)
         composed = compose(
             [choice for choice in made.choices(made.ranking(config), config) if choice.item_id not in hidden],
-            Rules(),
+            Rules(DIGEST_SIZE + len(unseen)),
             made.novelty_draw(config),
-            rated={rank: place for rank, place in today.rated.items() if place.item_id not in hidden},
+            rated=today.rated,
             drawn={rank: place for rank, place in today.drawn.items() if place.item_id not in hidden},
             placed=today.stored,
         )
-        orders.append([place.item_id for place in composed.places])
+        orders.append([place.item_id for place in composed.places if place.item_id not in unseen])
     return orders
 
 
@@ -212,7 +226,7 @@ def _preview(today: _Inputs, old: Sequence[int], new: Sequence[int]) -> Preview:
         leaves=tuple(sorted((i for i in changed if i.after is None), key=lambda i: i.before or 0)),
         moves=tuple(sorted((i for i in changed if i.before and i.after), key=lambda i: i.after or 0)),
         shown=len(old),
-        free=len(old) - len(today.rated),
+        free=len({*old} - {place.item_id for place in today.rated.values()}),
     )
 
 

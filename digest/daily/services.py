@@ -1,7 +1,7 @@
 """Build digests: one on demand, or today's for all active readers in a round."""
 
 import datetime as dt
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -23,9 +23,10 @@ from digest.days import day_of
 from digest.entities import DIGEST_SIZE
 from digest.models import Digest, Reader
 from ranking.common.isolation import READER, isolate, isolate_batches
-from ranking.entities import EffectiveConfig, Score
+from ranking.entities import Candidate, Config, EffectiveConfig, Score
 from ranking.mutes import MuteFilter
 from ranking.selectors import config_effective, config_effective_many
+from ranking.source_rules import is_past_shelf
 
 log = structlog.get_logger(__name__)
 
@@ -85,11 +86,11 @@ def ranked_day(
     change: UnseenChange | None = None,
 ) -> RankedDay:
     """Rank the reader's day, ready to be composed and stored. `change` comes from `changes_unseen`."""
-    ranking = candidates.ranking(effective)
+    ranking, config = candidates.ranking(effective), effective.config
     return RankedDay(
         reader=reader,
         date=date,
-        version=effective.config.version,
+        version=config.version,
         choices=candidates.choices(ranking, effective),
         draw=candidates.novelty_draw(effective),
         scores_of=ranking.scores_of,
@@ -98,7 +99,20 @@ def ranked_day(
         muted=sum(candidates.muted.values()),
         aged=candidates.count_aged(effective),
         gone=candidates.gone,
+        hidden_among=partial(_hidden_among, config, date, candidates.as_of)
+        if config.mutes or config.shelf_lives
+        else None,
     )
+
+
+def _hidden_among(config: Config, date: dt.date, now: dt.datetime, items: Iterable[Candidate]) -> set[int]:
+    """Return the items that mutes hide on the reader's `date`, or that are past their shelf life `now`."""
+    mutes, lives = MuteFilter(config.mutes, date), config.shelf_lives
+    return {
+        item.item_id
+        for item in items
+        if mutes.finds(item) or is_past_shelf(lives, item.source, item.dated_at, now)
+    }
 
 
 def _earlier_day(

@@ -2,8 +2,8 @@
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from django.db import transaction
@@ -17,7 +17,7 @@ from digest.daily.selectors import UnseenChange
 from digest.days import day_begin
 from digest.items.selectors import candidates_of, items_hidden, mutes_in_force
 from digest.models import Digest, Exposure, Feedback, Impression, Item, Reader
-from ranking.entities import Score
+from ranking.entities import Candidate, Score
 from ranking.mutes import MuteFilter
 from ranking.selectors import config_hiding, reading_once
 from ranking.source_rules import is_past_shelf
@@ -40,7 +40,7 @@ class RankedDay:
 
     `scores_of` returns the scores of items in `choices`. `story_of` returns the story of an article. `muted`
     counts the items that mutes keep out, `aged` those past their shelf life, `gone` those that have left
-    the reader's page.
+    the reader's page. `hidden_among` returns which items mutes and shelf lives hide; `None`: there are none.
     """
 
     reader: Reader
@@ -54,6 +54,7 @@ class RankedDay:
     muted: int = 0
     aged: int = 0
     gone: Mapping[GoneReason, int] = field(default_factory=dict)
+    hidden_among: Callable[[Iterable[Candidate]], set[int]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,8 @@ def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.dat
     """Compose and store the digests of about a hundred readers, in the given order.
 
     1. Under the digests' row locks, rated items keep their rank, score and parts, apart from numbers of
-       ratings. Items drawn for novelty that day stay, too.
+       ratings. Items drawn for novelty that day stay, too. A rated item that the settings hide keeps its row,
+       so that its mute can be undone, and another item gets a place more.
     2. The other items are composed around them. Rows are written only if something changed. If the items
        changed, the digest counts as not shown yet. The log of exposures is never changed.
     3. If settings changed, the order without that change is stored beside the new one
@@ -86,7 +88,7 @@ def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.dat
     """
     digests = _digests_lock(ranked_days, now)
     impressions = _impressions_by_digest(digests.values())
-    muted = _newly_muted(ranked_days, digests, impressions)
+    items = _items_hideable(ranked_days, digests, impressions)
     changed: list[Digest] = []
     gone: list[int] = []
     fresh: list[Impression] = []
@@ -95,7 +97,8 @@ def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.dat
         if digest.config_version > ranked.version:
             continue
         before = impressions[digest.pk]
-        composed = _compose(ranked, rules, before)
+        hidden = _rated_hidden(ranked, before, items)
+        composed = _compose(ranked, rules, before, hidden)
         left_out = composed.counts() | ({MUTED: ranked.muted} if ranked.muted else {})
         left_out |= {AGED: ranked.aged} if ranked.aged else {}
         left_out |= {reason.value: count for reason, count in sorted(ranked.gone.items())}
@@ -106,8 +109,8 @@ def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.dat
         elif _is_up_to_date(ranked, digest, left_out):
             continue
         if earlier := _untold(ranked, digest, before):
-            fixed = muted.get(ranked.reader.pk, ())
-            digest.change = _effect(earlier, rules, before, after, fixed).as_dict()
+            shown = [row.item_id for row in after if row.item_id not in hidden]
+            digest.change = _effect(earlier, rules, before, shown, items).as_dict()
         _order_seen_keep(digest, before, after)
         digest.config_version, digest.built_at, digest.left_out = ranked.version, now, left_out
         changed.append(digest)
@@ -127,24 +130,30 @@ def _store(gone: Sequence[int], fresh: Sequence[Impression], changed: Sequence[D
         )
 
 
-def _newly_muted(
+def _items_hideable(
     ranked_days: Sequence[RankedDay],
     digests: Mapping[Key, Digest],
     impressions: Mapping[int, list[Impression]],
-) -> dict[UUID, set[int]]:
-    """Return by reader the items of stored digests that the mutes of an unseen change hide; one query, or
-    none."""
-    rows = {
-        ranked.reader.pk: (ranked.earlier.mutes, impressions[digests[ranked.reader.pk, ranked.date].pk])
-        for ranked in ranked_days
-        if ranked.earlier and ranked.earlier.mutes
-    }
-    ids = {row.item_id for _, shown in rows.values() for row in shown}
-    items = {item.item_id: item for item in candidates_of(item_ids=ids)} if ids else {}
-    return {
-        reader: {row.item_id for row in shown if mutes.finds(items[row.item_id])}
-        for reader, (mutes, shown) in rows.items()
-    }
+) -> dict[int, Candidate]:
+    """Return those items of stored digests that settings may hide: all if an unseen change mutes, else the
+    ones that were rated that day. One query, or none."""
+    ids: set[int] = set()
+    for ranked in ranked_days:
+        shown = impressions[digests[ranked.reader.pk, ranked.date].pk]
+        if ranked.earlier and ranked.earlier.mutes:
+            ids |= {row.item_id for row in shown}
+        elif ranked.earlier or ranked.hidden_among:
+            ids |= {row.item_id for row in shown if _is_rated_today(row, ranked)}
+    return {item.item_id: item for item in candidates_of(item_ids=ids)} if ids else {}
+
+
+def _rated_hidden(
+    ranked: RankedDay, before: Sequence[Impression], items: Mapping[int, Candidate]
+) -> set[int]:
+    """Return the items of the last build (`before`) that were rated that day and that the settings hide."""
+    if ranked.hidden_among is None:
+        return set()
+    return ranked.hidden_among(items[row.item_id] for row in before if _is_rated_today(row, ranked))
 
 
 def _is_up_to_date(ranked: RankedDay, digest: Digest, left_out: Mapping[str, int]) -> bool:
@@ -174,18 +183,20 @@ def _effect(
     earlier: EarlierDay,
     rules: Rules,
     before: Sequence[Impression],
-    after: Sequence[Impression],
-    muted: Collection[int],
+    after: Sequence[int],
+    items: Mapping[int, Candidate],
 ) -> OrderChange:
-    """Return the effect of the change: the page composed without it, beside the new one (`after`).
+    """Return the effect of the change: the page composed without it, beside the items of the new one.
 
     Items of the last page (`before`) that it has muted keep their rank there.
     """
-    made = _compose(earlier.ranked(), rules, before, muted)
-    change = earlier.change
+    mutes, change, ranked = earlier.mutes, earlier.change, earlier.ranked()
+    muted = {row.item_id for row in before if mutes and mutes.finds(items[row.item_id])}
+    hidden = _rated_hidden(ranked, before, items)
+    made = _compose(ranked, rules, before, hidden, muted)
     return OrderChange(
-        tuple(place.item_id for place in made.places),
-        tuple(row.item_id for row in after),
+        tuple(place.item_id for place in made.places if place.item_id not in hidden),
+        tuple(after),
         version=change.version,
         cycle=change.cycle,
     )
@@ -225,16 +236,23 @@ def _impressions_by_digest(digests: Collection[Digest]) -> Mapping[int, list[Imp
 
 
 def _compose(
-    ranked: RankedDay, rules: Rules, before: Sequence[Impression], fixed: Collection[int] = ()
+    ranked: RankedDay,
+    rules: Rules,
+    before: Sequence[Impression],
+    hidden: Collection[int],
+    fixed: Collection[int] = (),
 ) -> Composition:
-    """Compose the day around the rated items of the last build (`before`) and its items `fixed`."""
+    """Compose the day around the rated items of the last build (`before`) and its items `fixed`.
+
+    Nobody sees the rated items in `hidden`, so as many others get a place.
+    """
     at = {
         row.rank: PlacedItem(row.item_id, row.source, ranked.story_of(row.article), row.propensity)
         for row in before
     }
     return compose(
         ranked.choices,
-        rules,
+        replace(rules, size=rules.size + len(hidden)),
         ranked.draw,
         rated={
             row.rank: at[row.rank] for row in before if row.item_id in fixed or _is_rated_today(row, ranked)

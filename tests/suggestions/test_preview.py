@@ -4,11 +4,16 @@ from datetime import timedelta
 
 import pytest
 
+from digest.daily.changes import order_change_read
+from digest.daily.selectors import digest_impressions
 from digest.daily.services import digest_build
 from digest.models import Item
+from ranking.config_body import body_effective, effective_body
+from ranking.entities import Mute
 from ranking.selectors import config_effective
+from ranking.services import Cause, body_change
 from suggestions.models import Suggestion
-from suggestions.preview import suggestion_preview, suggestion_previews
+from suggestions.preview import previews_of, suggestion_preview, suggestion_previews
 from suggestions.proposals import Resolved
 from suggestions.services.resolve import suggestion_accept
 from tests.support.factories import (
@@ -77,6 +82,48 @@ def test_a_preview_is_what_accepting_and_building_again_does(full, now, change):
         pk: (before.get(pk), after.get(pk)) for pk in {*before, *after} if before.get(pk) != after.get(pk)
     }
     assert told == done != {}
+
+
+HIDING = [
+    {"mutes": [Mute("source", PLAIN).as_dict()]},
+    {"mutes": [Mute("phrase", "example 1").as_dict(), Mute("word", "25").as_dict()]},
+    {"shelf_lives": {PLAIN: 4, LOVED: 2}},
+]
+
+
+@pytest.mark.parametrize("hiding", HIDING)
+def test_what_hides_rated_items_leaves_no_gap_as_its_preview_says_and_can_be_undone(full, now, hiding):
+    """A rated item kept its place, also while a mute hid it, so a page of thirty showed 28."""
+    rated_and_shown(full, now)
+    before, shown = config_effective(reader_id=full.pk), visible(full, now)
+    after = body_effective(effective_body(before) | hiding)
+    (preview,) = previews_of(reader_id=full.pk, before=before, afters=[after], now=now)
+    settings_set(full, hiding, now)
+    filled = visible(full, now)
+    assert len(shown) == len(filled) == 30 and {*filled} != {*shown}
+    was, becomes = ({pk: n for n, pk in enumerate(page, start=1)} for page in (shown, filled))
+    told = {i.item_id: (i.before, i.after) for i in (*preview.enters, *preview.leaves, *preview.moves)}
+    places = {pk: (was.get(pk), becomes.get(pk)) for pk in {*shown, *filled}}
+    assert told == {pk: pair for pk, pair in places.items() if pair[0] != pair[1]}
+    change = order_change_read(digest_build(reader=full, date=now.date(), now=now).change)
+    assert (change.new, change.gone) == (len(preview.enters), len(preview.leaves))
+    again = now + timedelta(minutes=1)
+    assert visible(full, again) == filled
+    settings_set(full, {name: [] if name == "mutes" else {} for name in hiding}, again)
+    assert visible(full, again) == shown
+
+
+def visible(reader, now) -> list[int]:
+    digest = digest_build(reader=reader, date=now.date(), now=now)
+    return [row.item_id for row in digest_impressions(digest=digest, now=now)]
+
+
+def settings_set(reader, parts, now) -> None:
+    version = config_effective(reader_id=reader.pk).config.version
+    body_change(
+        reader_id=reader.pk, change=lambda body: body.update(parts), cause=Cause.EDIT, ref="", now=now,
+        expected_version=version,
+    )  # fmt: skip
 
 
 def rated_and_shown(reader, now) -> None:
