@@ -1,4 +1,4 @@
-"""The page that checks a suggestion by headlines without their source."""
+"""The page that checks a suggestion by headlines, one at a time and without their source."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -15,49 +15,64 @@ from suggestions.proposals import Refusal
 from suggestions.selectors import suggestion_for
 from suggestions.services.checks import Check, suggestion_check, suggestion_check_begin
 
-ANSWERS = {"yes": True, "no": False}
+# An answer in words. `None`: the headline was skipped.
+ANSWERS = {"yes": True, "no": False, "skip": None}
 # The name of a headline's answer is this and the item's id.
 FIELD = "item-"
+Typed = dict[int, bool | None]
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 @rate_limited(DECIDE)
 def check(request: HttpRequest, suggestion_id: int) -> HttpResponse:
-    """Show the headlines that check a suggestion, or store the answers and move it.
+    """Show the next headline that checks a suggestion, or store the answers and move it.
 
-    Answers that are too few stay on the page. Raises `Http404` for a suggestion of somebody else.
+    If too many were skipped, these are asked again. Raises `Http404` for a suggestion of somebody else.
     """
     reader, now = reader_of(request), timezone.now()
-    answers = answers_typed(request)
+    typed = answers_typed(request)
+    answers = {pk: useful for pk, useful in typed.items() if useful is not None}
     refused = ""
     if request.method == "POST":
-        done = suggestion_check(reader=reader, suggestion_id=suggestion_id, answers=answers, now=now)
+        done = suggestion_check(
+            reader=reader,
+            suggestion_id=suggestion_id,
+            answers=answers,
+            skipped=typed.keys() - answers.keys(),
+            now=now,
+        )
         if not isinstance(done, Refusal):
             return _show_result(request, suggestion_id)
-        if done.code != "too_few_answers":
+        if done.code not in ("too_few_answers", "undecided"):
             return _refusal_page(request, done)
         refused = done.message
+        typed = dict(answers) if refused else typed
     found = suggestion_check_begin(reader=reader, suggestion_id=suggestion_id, now=now)
     if isinstance(found, Refusal):
         return _refusal_page(request, found)
-    return render(request, "suggestions/check.html", check_page(found, answers, refused))
+    return render(request, "suggestions/check.html", check_page(found, typed, refused))
 
 
-def check_page(found: Check, answers: dict[int, bool], refused: str) -> dict[str, object]:
-    """Return the context of the page. `answers` are those given so far, by item id."""
-    row = found.suggestion
+def check_page(found: Check, typed: Typed, refused: str) -> dict[str, object]:
+    """Return the context of the page. `typed` are the answers given so far.
+
+    It names neither the suggestion nor its target: whoever knows these is not blind.
+    """
+    words = {useful: word for word, useful in ANSWERS.items()}
+    coming = [one for one in found.headlines if one.item_id not in typed]
     return {
-        "suggestion": row,
-        "headline": sentences.headline(row.suggestion_type, row.label),
-        "headlines": [(one, answers.get(one.item_id)) for one in found.headlines],
+        "headline": coming[0] if coming else found.headlines[-1],
+        "number": len(typed) + 1,
+        "most": len(typed) + max(1, len(coming)),
+        "given": [(f"{FIELD}{pk}", words[useful]) for pk, useful in typed.items()],
         "refused": refused,
     }
 
 
-def answers_typed(request: HttpRequest) -> dict[int, bool]:
-    """Return the answers of the form by item id. Skipped headlines and invalid answers are left out."""
-    found: dict[int, bool] = {}
+def answers_typed(request: HttpRequest) -> Typed:
+    """Return the answers of the form by item id. Invalid ones are left out."""
+    found: Typed = {}
     for name, value in list(request.POST.items())[: 2 * HEADLINES]:
         number = name.removeprefix(FIELD)
         if name.startswith(FIELD) and value in ANSWERS and number.isascii() and number.isdigit():

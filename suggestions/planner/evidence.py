@@ -180,14 +180,16 @@ def evidence_for(
     reader_id: UUID,
     effective: EffectiveConfig,
     change: Change | None = None,
+    more: Sequence[RatedItem] = (),
     now: datetime,
 ) -> RatingEvidence:
     """Read the reader's newest 500 ratings and derive their tastes. A fixed number of queries.
 
     The target of `change` is counted, too. If it is a new topic with other names, it counts in texts as well
-    as in titles. The ratings have their places if `change` may need them. The same data give the same answer.
+    as in titles. The ratings have their places if `change` may need them. `more` are ratings of `now` that
+    count as if they were stored. The same data give the same answer.
     """
-    recent = feedback_recent(reader_id=reader_id)
+    recent = [*more, *feedback_recent(reader_id=reader_id)]
     placed = change is None or bool(change.kind.axis)
     rated = tuple(feedback_placed(reader_id=reader_id, rated=recent) if placed else recent)
     titles = source_titles(keys={item.source for item in rated})
@@ -216,10 +218,16 @@ def evidence_for(
 
 
 def change_weigh(
-    *, reader_id: UUID, change: Change, effective: EffectiveConfig, now: datetime
+    *,
+    reader_id: UUID,
+    change: Change,
+    effective: EffectiveConfig,
+    more: Sequence[RatedItem] = (),
+    now: datetime,
 ) -> WeighedChange:
-    """Weigh one change of the reader's ranking; a fixed number of queries."""
-    evidence = evidence_for(reader_id=reader_id, effective=effective, change=change, now=now)
+    """Weigh one change of the reader's ranking, as if they had also given `more` ratings; a fixed number of
+    queries."""
+    evidence = evidence_for(reader_id=reader_id, effective=effective, change=change, more=more, now=now)
     case, change = _Case(reader_id, effective, evidence, now), change.named_in(effective)
     if change.words:
         return case.weigh_words(change)

@@ -1,12 +1,12 @@
 """Check a suggestion by headlines before answering it: it grows surer, less sure, or withdraws itself.
 
 Codes: `not_found`, `already_resolved`, `not_checkable`, `already_checked`, `too_few_headlines`,
-`too_few_answers`.
+`too_few_answers`, and `undecided` while further headlines are to come.
 """
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -19,6 +19,7 @@ from digest.daily.onboarding import headlines_askable
 from digest.entities import RatedItem
 from digest.errors import ItemNotFound
 from digest.feedback.services import feedback_set
+from digest.items.own_names import own_names
 from digest.items.selectors import source_titles
 from digest.models import Feedback, Item, Reader
 from ranking.common.categories import label_keys, topic_finder
@@ -35,6 +36,7 @@ from suggestions.planner.checking import (
     headlines_choose,
     is_borne_out,
     probability_moved,
+    says_a_name,
 )
 from suggestions.planner.evidence import WeighedChange, change_weigh
 from suggestions.planner.hypotheses import confidence_of
@@ -92,10 +94,11 @@ class _Pool:
 
     def about(self, change: Change) -> list[int]:
         """Return the ids of headlines about the target, one a story, without those that name its source."""
-        named = fold(self.names.get(change.target, "")) if change.kind.of_source else ""
+        host = max(change.target.partition("/")[0].split(".")[:-1], key=len, default="")
+        names = [self.names.get(change.target, ""), host] if change.kind.of_source else []
         found: dict[int, int] = {}
         for pk, item in self.items.items():
-            if change.concerns(item) and not (named and named in fold(item.title)):
+            if change.concerns(item) and not says_a_name(item.title, names):
                 found.setdefault(self.stories[pk], pk)
         return list(found.values())
 
@@ -141,12 +144,8 @@ def suggestion_check_begin(*, reader: Reader, suggestion_id: int, now: datetime)
     found = _checkable(reader.pk, suggestion_id, now)
     if isinstance(found, Refusal):
         return found
-    pool, change = _pool(reader, now), found.change
-    about = pool.about(change)
-    taken = {pool.stories[pk] for pk, item in pool.items.items() if change.concerns(item)}
-    others = [pk for pk in pool.items if pool.stories[pk] not in taken]
-    topics = config_effective(reader_id=reader.pk).config.topics
-    chosen = headlines_choose(pool.subjects(about, change, topics), others, seed=str(found.pk))
+    pool = _pool(reader, now)
+    chosen = _chosen(pool, found)
     if not chosen:
         message = _("There are too few unrated headlines to check this with. Answer it as it is.")
         return Refusal("too_few_headlines", message, found.label)
@@ -155,11 +154,18 @@ def suggestion_check_begin(*, reader: Reader, suggestion_id: int, now: datetime)
 
 
 def suggestion_check(
-    *, reader: Reader, suggestion_id: int, answers: Mapping[int, bool], now: datetime
+    *,
+    reader: Reader,
+    suggestion_id: int,
+    answers: Mapping[int, bool],
+    skipped: Collection[int] | None = None,
+    now: datetime,
 ) -> Checked | Refusal:
     """Store the answers as thumbs, by item id, and move or withdraw the suggestion; all of it or nothing.
 
-    At most eight answers count; those about items that may not be asked about count nothing.
+    At most eight answers count; those about items that may not be asked about count nothing. `None` for
+    `skipped`: no more will come. Otherwise the headlines that are neither answered nor skipped follow, unless
+    they cannot change the result any more (`undecided`).
     """
     found = _checkable(reader.pk, suggestion_id, now)
     if isinstance(found, Refusal):
@@ -169,7 +175,12 @@ def suggestion_check(
     given = dict(list(given.items())[:HEADLINES])
     about = [useful for pk, useful in given.items() if change.concerns(pool.items[pk])]
     others = [useful for pk, useful in given.items() if not change.concerns(pool.items[pk])]
-    if len(about) < ABOUT_MIN:
+    dealt = {*given, *(skipped or ())}
+    coming = [] if skipped is None else [pk for pk in _chosen(pool, found) if pk not in dealt]
+    if coming := coming[: HEADLINES - len(dealt)]:
+        if not _is_settled(found, pool, given, coming, now):
+            return Refusal("undecided", "", found.label)
+    elif len(about) < ABOUT_MIN:
         message = _("That is too little to tell anything. Answer a few more of the headlines.")
         return Refusal("too_few_answers", message, found.label)
     before = _weigh(found, now)
@@ -188,6 +199,42 @@ def suggestion_check(
         withdrawn=checked.is_withdrawn,
     )
     return checked
+
+
+def _chosen(pool: _Pool, suggestion: Suggestion) -> list[int]:
+    """Return the ids of the headlines that check the suggestion, in their order."""
+    change = suggestion.change
+    taken = {pool.stories[pk] for pk, item in pool.items.items() if change.concerns(item)}
+    others = [pk for pk in pool.items if pool.stories[pk] not in taken]
+    topics = config_effective(reader_id=suggestion.reader_id).config.topics
+    subjects = pool.subjects(pool.about(change), change, topics)
+    return headlines_choose(subjects, others, seed=str(suggestion.pk))
+
+
+def _is_settled(
+    suggestion: Suggestion, pool: _Pool, given: Mapping[int, bool], coming: Sequence[int], now: datetime
+) -> bool:
+    """Return whether the answers to the `coming` headlines cannot change what the `given` ones lead to.
+
+    The two extremes are tried: all that follow agree with the suggestion, or none does. A suggestion stands
+    only after four answers about its target.
+    """
+    change, liked = suggestion.change, suggestion.change.kind.liked
+    answered = [replace(pool.items[pk], useful=useful) for pk, useful in given.items()]
+    about = change.among(answered)
+    stands = set()
+    for useful in (True, False):
+        items = [pool.items[pk] for pk in coming]
+        more = [replace(item, useful=useful is change.concerns(item)) for item in items]
+        agreeing = sum(item.useful is liked for item in (*about, *change.among(more)))
+        stands.add(_stands(change, _weigh(suggestion, now, (*answered, *more)), agreeing))
+    return stands == {False} or (stands == {True} and len(about) >= ABOUT_MIN)
+
+
+def _stands(change: Change, weighed: WeighedChange, agreeing: int) -> bool:
+    """Return whether the ratings bear the change out, of which `agreeing` are answers for it."""
+    contradicted = change.kind.contradiction(change, weighed.evidence.rated)
+    return not contradicted and is_borne_out(weighed.lean, agreeing)
 
 
 def _checkable(reader_id: UUID, suggestion_id: int, now: datetime) -> Suggestion | Refusal:
@@ -232,14 +279,16 @@ def _pool(reader: Reader, now: datetime) -> _Pool:
         for pk in stories
         if (row := found.get(pk))
     }
-    names = source_titles(keys={item.source for item in items.values()})
+    titles = source_titles(keys={item.source for item in items.values()})
+    names = own_names(reader_id=reader.pk).over(titles)
     return _Pool(items, stories, {pk: row.language for pk, row in found.items()}, names)
 
 
-def _weigh(suggestion: Suggestion, now: datetime) -> WeighedChange:
-    effective = config_effective(reader_id=suggestion.reader_id)
+def _weigh(suggestion: Suggestion, now: datetime, more: Sequence[RatedItem] = ()) -> WeighedChange:
+    reader_id = suggestion.reader_id
+    effective = config_effective(reader_id=reader_id)
     return change_weigh(
-        reader_id=suggestion.reader_id, change=suggestion.change, effective=effective, now=now
+        reader_id=reader_id, change=suggestion.change, effective=effective, more=more, now=now
     )
 
 
@@ -262,9 +311,8 @@ def _move(
     """Update the suggestion by the ratings including the answers, or withdraw it."""
     kind, stated = row.change.kind, row.p_helpful
     agreeing = sum(useful is kind.liked for useful in about)
-    contradicted = kind.contradiction(row.change, after.evidence.rated)
     moved = probability_moved(stated, before.p_overall, after.p_overall)
-    if contradicted or not is_borne_out(after.lean, agreeing):
+    if not _stands(row.change, after, agreeing):
         row.status, row.resolved_at = Status.WITHDRAWN, now
         values = OutcomeValues(
             Outcome.Result.WITHDRAWN, effective_body(config_effective(reader_id=row.reader_id))

@@ -4,6 +4,7 @@ from collections import Counter
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from digest.feedback.services import feedback_set
@@ -11,7 +12,7 @@ from digest.models import Exposure, Feedback, Item
 from suggestions.models import Outcome, Suggestion, UntakenVerdict
 from suggestions.outcomes.check import _ratings
 from suggestions.outcomes.untaken import untaken_due
-from suggestions.planner.checking import headlines_choose
+from suggestions.planner.checking import ABOUT_MIN, headlines_choose, says_a_name
 from suggestions.proposals import Refusal
 from suggestions.selectors import targets_decided
 from suggestions.services.checks import (
@@ -124,6 +125,49 @@ def test_a_headline_that_names_its_source_is_not_asked(ada):
     found = suggestion_check_begin(reader=ada, suggestion_id=suggestion.pk, now=CLOCK)
     assert isinstance(found, Refusal) and found.code == "too_few_headlines"
     assert not suggestions_checkable(reader=ada, suggestions=[suggestion], now=CLOCK)
+
+
+@pytest.mark.parametrize(
+    ("title", "names", "tells"),
+    [
+        ("Ars Technica tests a kettle", ["Ars Technica - All content", "arstechnica"], True),
+        ("The world tonight", ["Le Monde", "lemonde"], False),
+        ("Sometimes it rains", ["TIME", "time"], False),
+        ("A TIME special", ["TIME", "time"], True),
+        ("Nothing named", ["", ""], False),
+    ],
+)
+def test_a_headline_names_its_source_by_title_or_host(title: str, names: list[str], tells: bool):
+    assert says_a_name(title, names) is tells
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+@pytest.mark.parametrize("world", [thumbs_weak, tastes])
+@pytest.mark.parametrize("draft", [boost, reduce])
+def test_a_check_that_ends_early_leads_where_all_eight_answers_lead(ada, world, draft, agrees):
+    world(ada)
+    suggestion = proposed(ada, draft(ada))
+    useful = suggestion.change.kind.liked is agrees
+    headlines = [one.item_id for one in begin(ada, suggestion)]
+    own = dict(Item.objects.filter(pk__in=headlines).values_list("pk", "source_id"))
+    given: dict[int, bool] = {}
+    for pk in headlines:
+        given[pk] = useful is (own[pk] == suggestion.target_key)
+        with transaction.atomic():
+            early = suggestion_check(
+                reader=ada, suggestion_id=suggestion.pk, answers=given, skipped=(), now=CLOCK
+            )
+            transaction.set_rollback(True)
+        if isinstance(early, Checked):
+            break
+        assert early.code == "undecided"
+    whole = answered(ada, suggestion, about=useful, else_=not useful)
+    assert isinstance(early, Checked) and isinstance(whole, Checked)
+    assert early.is_withdrawn is whole.is_withdrawn is not agrees
+    if agrees:
+        assert early.rated == ABOUT_MIN
+    elif world is tastes:
+        assert early.rated == whole.rated, "an answer for it would have kept it"
 
 
 @pytest.mark.parametrize("draft", [boost, reduce])
