@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from digest.daily.diversity import ALTERNATE_FIRST
 from ranking import config_words
 from ranking.config_words import weight_words
 from ranking.former_texts import text_today
@@ -41,6 +42,8 @@ from suggestions.wording import (
 REASON_MAX_CHARS = 500
 # A step of the effective weight up to this is "a bit".
 A_BIT = 0.15
+# From so many articles of a week on, a sentence says how many that are a day.
+OFTEN_MIN = 3
 # A probability that moves by less counts as one that stays.
 MOVED_MIN = 0.01
 UP, DOWN = "↑", "↓"
@@ -357,11 +360,19 @@ def still_words(kind: str, label: str, preview: Preview, effect: WeekEffect) -> 
     return KINDS[kind].still_words(label, effect.about)
 
 
+def disliked_words(ratings: int, source: str, *, is_lowest: bool) -> str:
+    """Return why a source that was never liked is to be muted: less of it is not possible, or not seen."""
+    words = _("You called {n} of {n} articles from {source} not useful.").format(n=ratings, source=source)
+    seldom = _("It seldom reaches your first ten places, so less of it would change nothing there.")
+    return f"{words} {_('It counts as little as it can already.') if is_lowest else seldom}"
+
+
 def week_words(effect: WeekEffect, *, source: str = "", name: str = "") -> str:
     """Return how many of the last days' articles a change would have brought into a page's first ten.
 
     For a change of one `source` (its key), say how many of them are from there, by its `name`. Gains come
-    first. "" if none would have come or gone. The days are replayed, so the reader need not have been here.
+    first. A page shows the articles of a day, so the sentence says how many that are. "" if none would have
+    come or gone. The days are replayed, so the reader need not have been here.
     """
     enters, leaves = len(effect.enters), len(effect.leaves)
     if enters:
@@ -371,15 +382,54 @@ def week_words(effect: WeekEffect, *, source: str = "", name: str = "") -> str:
             "Of the last {days} days’ articles, {n} would have come into the first ten of a page",
             enters,
         )
-        return words.format(n=enters, days=effect.days) + _own_words(enters, own, name) + "."
+        words = words.format(n=enters, days=effect.days) + _own_words(enters, own, name)
+        return words + _a_day_words(enters, effect.days) + "."
     if not leaves:
         return ""
     words = ngettext(
-        "Of the last {days} days’ articles, {n} would not have been in the first ten of a page.",
-        "Of the last {days} days’ articles, {n} would not have been in the first ten of a page.",
+        "Of the last {days} days’ articles, {n} would not have been in the first ten of a page",
+        "Of the last {days} days’ articles, {n} would not have been in the first ten of a page",
         leaves,
     )
-    return words.format(n=leaves, days=effect.days)
+    return words.format(n=leaves, days=effect.days) + _a_day_words(leaves, effect.days) + "."
+
+
+def _a_day_words(count: int, days: int) -> str:
+    """Return the end of a sentence about articles of several days that says how many a day that are."""
+    if count < OFTEN_MIN:
+        return ""
+    if count >= days:
+        words = ngettext(": about {n} a day", ": about {n} a day", round(count / days))
+        return words.format(n=round(count / days))
+    every = round(days / count)
+    return _(": one on most days") if every < 2 else _(": one every {n} days").format(n=every)
+
+
+def ten_words(preview: Preview, *, source: str = "", name: str = "") -> str:
+    """Return what a yes does to the first ten of today's page, as it is built then. Gains come first."""
+    moved = (*preview.enters, *preview.leaves, *preview.moves)
+    comes = [item for item in moved if _in_ten(item.after) and not _in_ten(item.before)]
+    goes = sum(_in_ten(item.before) and not _in_ten(item.after) for item in moved)
+    if comes:
+        own = sum(item.source == source for item in comes) if source else 0
+        words = ngettext(
+            "A yes brings {n} article into the first ten of today’s page",
+            "A yes brings {n} articles into the first ten of today’s page",
+            len(comes),
+        )
+        return words.format(n=len(comes)) + _own_words(len(comes), own, name) + "."
+    if goes:
+        words = ngettext(
+            "A yes takes {n} article out of the first ten of today’s page.",
+            "A yes takes {n} articles out of the first ten of today’s page.",
+            goes,
+        )
+        return words.format(n=goes)
+    return _("Today’s page keeps its first ten with a yes.")
+
+
+def _in_ten(place: int | None) -> bool:
+    return place is not None and place <= ALTERNATE_FIRST
 
 
 def _own_words(enters: int, own: int, name: str) -> str:

@@ -31,6 +31,7 @@ from ranking.entities import EffectiveConfig
 from ranking.language import stored_text
 from ranking.selectors import config_effective
 from suggestions import sentences, wording
+from suggestions.always_disliked import mute_offers
 from suggestions.changes.registry import PAGE_GROUPS, RULE_NOTES
 from suggestions.cut_chart import CutChart, cut_chart
 from suggestions.history_pages import decided_words
@@ -95,7 +96,8 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class WeekLines:
-    """Last week with a change, for a card: a sentence, and (article, name of its source) that come or go."""
+    """Today and last week with a change, for a card: in words, and (article, name of its source) of last week
+    that come or go."""
 
     words: str
     comes: Sequence[tuple[WeekItem, str]]
@@ -195,13 +197,12 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
     sparks = source_sparks(reader_id=reader_id, now=now) if pending else {}
     is_cut = any(row.change.kind.axis for row in pending)
     rated = feedback_placed(reader_id=reader_id, rated=feedback_recent(reader_id=reader_id)) if is_cut else []
-    shown = Suggestion.objects.filter(pk__in=[row.pk for row in pending])
-    ends = suggestions_wait_until(rows=shown, now=now)
+    ends = suggestions_wait_until(rows=Suggestion.objects.filter(pk__in=[s.pk for s in pending]), now=now)
     checkable = suggestions_checkable(reader=reader, suggestions=pending, now=now)
     cards = [
         replace(
             _card(row, effective, previews[row.pk], titles, labels, notes.get(row.pk, NO_NOTE), muted),
-            week=_week(weeks[row.pk], titles, row.target_key if row.change.kind.of_source else ""),
+            week=_week(row, weeks[row.pk], previews[row.pk], titles),
             still=sentences.still_words(row.suggestion_type, row.label, previews[row.pk], weeks[row.pk]),
             spark=sparks.get(row.target_key, ()) if row.change.kind.of_source else (),
             is_checkable=row.pk in checkable,
@@ -221,6 +222,7 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
         "groups": [group for group in groups if group[2]],
         "count": len(cards),
         "later": len(waiting) - len(cards),
+        "disliked": mute_offers(reader_id=reader_id, now=now) if reader.suggestions_enabled else [],
         "decided": [decided_words(row, effective, now) for row in recent],
         "harmful": [line for line in harmful if now - line.checked_at < HARM_SHOWN],
         "why_not": sentences.reasons_offered(),
@@ -304,10 +306,16 @@ def _effect(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
     return tuple([*shown, *losses[: HEADLINES_SHOWN - len(shown)]])
 
 
-def _week(effect: WeekEffect, titles: Mapping[str, str], source: str) -> WeekLines | None:
-    """Return what last week would have shown: three articles that come in and two that drop out."""
-    if not (words := sentences.week_words(effect, source=source, name=titles.get(source, source))):
+def _week(
+    row: Suggestion, effect: WeekEffect, preview: Preview, titles: Mapping[str, str]
+) -> WeekLines | None:
+    """Return what today's first ten show after a yes, and what last week would have shown: three articles
+    that come in and two that drop out."""
+    source = row.target_key if row.change.kind.of_source else ""
+    name = titles.get(source, source)
+    if not (words := sentences.week_words(effect, source=source, name=name)):
         return None
+    words = f"{sentences.ten_words(preview, source=source, name=name)} {words}"
     shown = effect.enters[:WEEK_ENTERS_SHOWN], effect.leaves[:WEEK_LEAVES_SHOWN]
     comes, goes = ([(item, titles.get(item.source, item.source)) for item in some] for some in shown)
     return WeekLines(words, comes, goes, source)

@@ -18,6 +18,7 @@ from suggestions.sentences import (
     others_words,
     refusal_words,
     sentence,
+    ten_words,
     today_words,
     week_words,
     weight_step,
@@ -216,3 +217,44 @@ def test_a_card_says_of_which_source_the_articles_are_that_it_counts(
     effect = WeekEffect(enters=tuple(WeekItem(n, "A", key) for n, key in enumerate(sources)), days=days)
     assert week_words(effect, source="a", name="Gazette") == words
     assert "Gazette" not in week_words(effect), "a change that is of no source"
+
+
+@pytest.mark.parametrize(
+    ("count", "days", "words"),
+    [
+        (2, 7, "."),
+        (3, 7, ": one every 2 days."),
+        (5, 7, ": one on most days."),
+        (7, 7, ": about 1 a day."),
+        (10, 7, ": about 1 a day."),
+        (24, 7, ": about 3 a day."),
+        (3, 28, ": one every 9 days."),
+    ],
+)
+def test_what_is_counted_over_days_is_told_by_the_day_too(count: int, days: int, words: str):
+    items = tuple(WeekItem(n, "A", "b") for n in range(count))
+    for effect in (WeekEffect(enters=items, days=days), WeekEffect(leaves=items, days=days)):
+        assert week_words(effect).endswith(f"the first ten of a page{words}")
+
+
+@pytest.mark.parametrize(
+    ("moves", "words"),
+    [
+        (
+            [(None, 3, "a"), (14, 9, "a"), (2, 4, "a")],
+            "A yes brings 2 articles into the first ten of today’s page, all from Gazette.",
+        ),
+        ([(11, 10, "b"), (10, 11, "a")], "A yes brings 1 article into the first ten of today’s page."),
+        ([(4, None, "a"), (9, 12, "b")], "A yes takes 2 articles out of the first ten of today’s page."),
+        ([(1, 2, "a"), (20, None, "a"), (None, 11, "a")], "Today’s page keeps its first ten with a yes."),
+        ([], "Today’s page keeps its first ten with a yes."),
+    ],
+)
+def test_a_card_says_what_a_yes_does_to_the_first_ten_of_today(moves: list, words: str):
+    items = [PreviewItem(n, "A", key, before, after) for n, (before, after, key) in enumerate(moves)]
+    preview = Preview(
+        enters=tuple(i for i in items if i.before is None),
+        leaves=tuple(i for i in items if i.after is None),
+        moves=tuple(i for i in items if i.before and i.after),
+    )
+    assert ten_words(preview, source="a", name="Gazette") == words
