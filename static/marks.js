@@ -3,11 +3,17 @@ import { done } from "./done.js";
 import { announce, ask, figure, said } from "./http.js";
 
 const token = document.querySelector('meta[name="csrf-token"]').content;
-const SCROLL_MS = 1000;
+// What was passed waits so long to be told together, and no more at once than the server takes.
+const TOGETHER_MS = 1000;
+const IDS_MAX = 1000;
+// The rows that were passed since.
+const passed = new Set();
+let timer = 0;
 
 /** Mark an item as read, or as unread again where it is read. */
 export async function toggle(article) {
   const read = !article.classList.contains("read");
+  passed.delete(article);
   show(article, read);
   done(article.dataset.item, said(read ? "read_now" : "unread_now"), { undo: () => toggle(article) });
   try {
@@ -18,6 +24,36 @@ export async function toggle(article) {
     announce(said("not_stored"));
   }
 }
+
+/** Mark an item as read that its reader passed. The server is told a second's worth at a time. */
+export function pass(article) {
+  if (article.classList.contains("read")) return;
+  show(article, true);
+  passed.add(article);
+  timer ||= setTimeout(flush, TOGETHER_MS);
+}
+
+async function flush() {
+  clearTimeout(timer);
+  timer = 0;
+  const rows = [...passed].slice(0, IDS_MAX);
+  if (!rows.length) return;
+  for (const row of rows) passed.delete(row);
+  if (passed.size) flush();
+  try {
+    const body = JSON.stringify({ item_ids: rows.map(({ dataset }) => Number(dataset.item)) });
+    const answer = await send("/api/items/read", "POST", body);
+    if (answer.ok) return;
+    for (const row of rows) show(row, false);
+    announce(said("not_stored"));
+  } catch {
+    // Without a network they wait for it.
+    for (const row of rows) passed.add(row);
+  }
+}
+
+addEventListener("online", flush);
+addEventListener("pagehide", flush);
 
 /** Ask the API; the request outlives the page. */
 function send(url, method, body) {
@@ -82,28 +118,16 @@ document.addEventListener("submit", (event) => {
 const scrolled = document.querySelector("[data-read-on-scroll]");
 if (scrolled) watch(scrolled);
 
-/** Mark as read what leaves the screen at its top, a second's worth at a time. */
+/** Mark as read what leaves the screen at its top. */
 function watch(list) {
-  const passed = new Set();
-  let timer = 0;
-  const flush = () => {
-    timer = 0;
-    const ids = [...passed];
-    passed.clear();
-    if (ids.length) send("/api/items/read", "POST", JSON.stringify({ item_ids: ids })).catch(() => {});
-  };
   const left = ({ target, isIntersecting, boundingClientRect }) => {
     if (isIntersecting || boundingClientRect.bottom > 0) return;
     observer.unobserve(target);
-    if (target.classList.contains("read")) return;
-    show(target, true);
-    passed.add(Number(target.dataset.item));
-    timer ||= setTimeout(flush, SCROLL_MS);
+    pass(target);
   };
   // As if the screen had no lower end: what a jump passes over leaves it too.
   const endless = { rootMargin: "0px 0px 1000000px 0px" };
   const observer = new IntersectionObserver((entries) => entries.forEach(left), endless);
   for (const article of list.querySelectorAll("article[data-item]")) observer.observe(article);
   document.addEventListener("rows", ({ detail }) => detail.forEach((article) => observer.observe(article)));
-  addEventListener("pagehide", flush);
 }

@@ -1,7 +1,7 @@
 // Where there is room, an article opens beside its list; on a narrow screen its link is followed.
 import { forget } from "./done.js";
 import { announce, ask, said } from "./http.js";
-import { show } from "./marks.js";
+import { pass, show } from "./marks.js";
 import { sayNotStored, storedArticle } from "./offline.js";
 import { watchPictures } from "./pictures.js";
 import { watchEnd } from "./reading.js";
@@ -33,12 +33,12 @@ addEventListener("popstate", () => {
 });
 
 /**
- * Open the article of `link` beside the list. One is asked for at a time: whoever walks on meanwhile gets the one
- * they rest at, and those between are never asked for.
+ * Open the article of `link` beside the list, which reads it. One is asked for at a time: whoever walks on meanwhile
+ * gets the one they rest at. Those between are never asked for, and are read all the same.
  */
 async function open(link) {
   wanted = link;
-  if (loading) return;
+  if (loading) return pass(rowOf(link));
   loading = true;
   try {
     for (let next = link; next; next = wanted === next ? null : wanted) await load(next);
@@ -55,7 +55,8 @@ async function load(link) {
     const waits = () => isWanted() && say(link, said("waits"));
     const answer = await ask(`${link.href}?pane=1`, { waits, wanted: isWanted });
     const html = await answer.text();
-    if (answer.ok && !answer.redirected) show(link.closest("article[data-item]"), true);
+    if (answer.ok && !answer.redirected) show(rowOf(link), true);
+    else if (!isWanted()) pass(rowOf(link));
     if (!isWanted()) return;
     const piece = new DOMParser().parseFromString(html, "text/html").querySelector("[data-pane-item]");
     if (answer.ok && !answer.redirected && piece) fill(link, piece);
@@ -63,6 +64,7 @@ async function load(link) {
   } catch {
     // Only a network that is gone makes `fetch` itself fail.
     if (isWanted()) await openStored(link);
+    else pass(rowOf(link));
   }
 }
 
@@ -89,9 +91,10 @@ function closer() {
 }
 
 async function openStored(link) {
-  const stored = await storedArticle(link.closest("[data-item]").dataset.item);
-  if (stored) fill(link, pieceOf(stored));
-  else sayNotStored();
+  const stored = await storedArticle(rowOf(link).dataset.item);
+  if (!stored) return sayNotStored();
+  pass(rowOf(link));
+  fill(link, pieceOf(stored));
 }
 
 /** What the pane shows of a stored article: where it comes from, its heading and text, and a way to close it. */
@@ -107,7 +110,7 @@ function fill(link, piece) {
   put(link, piece);
   watchPictures(pane);
   watchEnd(pane);
-  show(link.closest("article[data-item]"), true);
+  show(rowOf(link), true);
   announce(said("opened_beside", { title: link.textContent.trim() }));
 }
 
@@ -118,13 +121,13 @@ function put(link, piece) {
   tell(link);
   forget();
   pane.replaceChildren(piece);
-  const state = { pane: link.closest("[data-item]").dataset.item };
+  const state = { pane: rowOf(link).dataset.item };
   if (pane.hidden) history.pushState(state, "");
   else history.replaceState(state, "");
   pane.hidden = false;
   pane.scrollTop = 0;
   root.dataset.paneOpen = "";
-  link.closest("article[data-item]").scrollIntoView({ block: "nearest" });
+  rowOf(link).scrollIntoView({ block: "nearest" });
   link.focus({ preventScroll: true });
 }
 
@@ -148,6 +151,10 @@ function leave() {
   link?.removeAttribute("aria-current");
   if (link) tell(link);
   return link;
+}
+
+function rowOf(link) {
+  return link.closest("article[data-item]");
 }
 
 // Back from the full page, the reader stands where they were.

@@ -8,7 +8,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
 from digest.items.reading import item_read
-from digest.models import Feed, Feedback, Item, Reader
+from digest.models import Feed, Feedback, Item, Reader, Reading
 from digest.places import PAGE_LINE
 from tests.digest.test_turns import occupied
 from tests.support.browser import fresh_item, subscribe
@@ -61,7 +61,9 @@ def test_words_that_are_typed_early_after_the_key_of_search_do_nothing_to_articl
 
 
 @pytest.mark.parametrize("key", ["n", "j"])
-def test_whoever_walks_on_while_an_article_comes_gets_the_one_they_rest_at(lamps: Page, key: str):
+def test_whoever_walks_on_while_an_article_comes_gets_the_one_they_rest_at_and_has_read_all(
+    lamps: Page, ada: Reader, key: str
+):
     held: list[Route] = []
     lamps.goto("/ui/all?unread=1")
     lamps.route("**/ui/item/*?pane=1", lambda route: held.append(route))
@@ -78,7 +80,8 @@ def test_whoever_walks_on_while_an_article_comes_gets_the_one_they_rest_at(lamps
     held.pop().continue_()
     expect(lamps.locator("[data-pane] h2.title")).to_have_text("Lamp 4")
     assert not held
-    expect(lamps.locator("article.item.read")).to_have_count(3)
+    expect(lamps.locator("article.item.read")).to_have_count(5)
+    until(lamps, Reading.objects.filter(reader=ada, read_at__isnull=False).count, 5)
     assert lamps.evaluate("location.search") == "?unread=1"
 
 
