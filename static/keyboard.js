@@ -52,7 +52,7 @@ function act(key) {
   if (key === "o") return click(here()?.querySelector("a[data-open]"));
   if (key === "v") return click(here()?.querySelector("a[data-original]"));
   if (key === "m") return mark(here());
-  if (key === "A") return click(document.querySelector("main [data-key=A]"));
+  if (key === "A" || key === "z") return click(document.querySelector(`main [data-key=${key}]`));
   if (key === "+" || key === "-") return act(key === "+" ? "u" : "d");
   if (["s", "u", "d", "l"].includes(key)) return click(here()?.querySelector(`[data-key=${key}]`));
   if (/^[1-9]$/.test(key)) return click(here()?.querySelectorAll(".tags button")[key - 1]);

@@ -5,7 +5,7 @@ undone one after the other, the latest first.
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -25,14 +25,19 @@ from ranking.language import thousands
 
 MARKED = "marked"
 STAMP_CHARS = 17
+NEW_FOR = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """Several items that were marked as read at one moment, and their number."""
+    """Several items that were marked as read at one moment, and their number.
+
+    `is_new`: just now. The page says it in a louder voice, because it may have been a mistake.
+    """
 
     at: datetime
     count: int
+    is_new: bool
 
 
 def marking_keep(request: HttpRequest, count: int, now: datetime) -> None:
@@ -44,7 +49,10 @@ def marking_keep(request: HttpRequest, count: int, now: datetime) -> None:
 def marking_latest(request: HttpRequest, now: datetime) -> Marking | None:
     """Return the latest marking of the reader's day that is not undone. No query."""
     steps = steps_of(reader_of(request), MARKED, now)
-    return Marking(datetime.fromisoformat(steps[-1]["at"]), steps[-1]["count"]) if steps else None
+    if not steps:
+        return None
+    at = datetime.fromisoformat(steps[-1]["at"])
+    return Marking(at, steps[-1]["count"], now - at < NEW_FOR)
 
 
 @login_required

@@ -116,10 +116,14 @@ class Desk:
     def until_reasons(self, count: int) -> None:
         until(self.page, Feedback.objects.filter(tags__isnull=False).count, count)
 
-    def undo(self) -> None:
-        """Press the button of the notice, which takes back exactly the last marking."""
+    def undo(self, *, by_key: bool = False) -> None:
+        """Press the button of the notice, which takes back exactly the last marking, or its key."""
         expect(self.page.locator(".marked")).to_contain_text("marked as read")
-        self.page.get_by_role("button", name="Undo marking as read").click()
+        if by_key:
+            listening(self.page)
+            self.press("z")
+        else:
+            self.page.get_by_role("button", name="Undo marking as read").click()
         expect(self.page.locator(".messages")).to_contain_text("unread again")
         self.until_read(set())
 
@@ -198,7 +202,7 @@ def mark_all_by_key(desk: Desk) -> None:
     desk.press("A")
     expect(desk.page.locator(".marked")).to_be_visible()
     assert titles <= read(desk.ada)
-    desk.undo()
+    desk.undo(by_key=True)
 
 
 def mark_all_by_button(desk: Desk) -> None:
@@ -396,6 +400,7 @@ KEYS: dict[str, Callable[[Desk], None]] = {
     "9": reason_by_key,
     "?": show_the_keys,
     "A": mark_all_by_key,
+    "z": mark_all_by_key,
     "o": partial(open_here, key="o"),
     "Enter": partial(open_here, key="Enter"),
     "v": open_original,

@@ -141,3 +141,11 @@ def test_catching_up_is_undone_from_anywhere(page: Client, ada: Reader, monkeypa
     page.post("/ui/catch-up/read", {"item": re.findall(r'name="item" value="(\d+)"', body)})
     assert len(read(ada)) == 4
     assert undo(page, "/ui/all?unread=1") == "/ui/all?unread=1" and read(ada) == set()
+
+
+def test_the_line_is_loud_at_first_because_it_may_have_been_a_mistake(page: Client, ada: Reader, monkeypatch):
+    page.post("/ui/all/read", {"all": "1"})
+    assert 'class="marked row sans no-print notice"' in page.get("/").content.decode()
+    later = marked.timezone.now() + timedelta(minutes=11)
+    monkeypatch.setattr("digest.templatetags.digest_pages.timezone.now", lambda: later)
+    assert 'class="marked row sans no-print notice"' not in page.get("/").content.decode()
