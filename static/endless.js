@@ -28,6 +28,9 @@ async function load() {
     const rows = [...page.querySelectorAll("[data-endless] > article[data-item]")].filter((row) => !known.has(row.dataset.item));
     const next = page.querySelector(".pager [rel=next]");
     list.append(...rows);
+    // The form that marks what stands here as read is told of it.
+    const [named, further] = [document, page].map((whole) => whole.querySelector("#marks [name=items]"));
+    if (named && further) named.value += `,${further.value}`;
     if (next) link.href = next.href;
     else link.remove();
     document.dispatchEvent(new CustomEvent("rows", { detail: rows }));

@@ -32,8 +32,9 @@ from digest.models import ApiToken, Digest, Exposure, Impression, Reader, Readin
 from digest.requests import reader_of
 from digest.summaries.selectors import reasons_suggested_for
 from digest.throttling import SEARCH, limit_count
-from digest.web.pages.contexts import Hit, search_page
+from digest.web.pages.contexts import search_page
 from digest.web.pages.costs import costs_page
+from digest.web.pages.lists import ListRow
 from digest.web.pages.search import LABEL_MAX_CHARS, days_between
 
 reading_router = Router(tags=["reading"])
@@ -252,17 +253,18 @@ def search_get(request: HttpRequest, asked: Query[SearchIn]) -> SearchOut:
     )
 
 
-def _hit_out(hit: Hit) -> HitOut:
+def _hit_out(hit: ListRow) -> HitOut:
+    shown, item = hit.shown, hit.shown.item
     return HitOut(
-        item_id=hit.item.pk,
-        url=hit.item.address,
-        source=hit.item.source_name,
+        item_id=item.pk,
+        url=item.address,
+        source=item.source_name,
         title=[PartOut(text=part.text, marked=part.marked) for part in hit.title],
         snippet=[PartOut(text=part.text, marked=part.marked) for part in hit.snippet],
-        dated_at=hit.item.dated_at,
-        reasons=list(hit.why.chips),
-        read_at=hit.response.read_at,
-        saved_at=hit.response.saved_at,
+        dated_at=item.dated_at,
+        reasons=list(shown.why.chips),
+        read_at=shown.response.read_at,
+        saved_at=shown.response.saved_at,
     )
 
 

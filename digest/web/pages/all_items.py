@@ -11,9 +11,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.errors import ItemNotFound
-from digest.items.reading import item_read, item_unread
+from digest.items.reading import item_read, item_unread, items_read
+from digest.items.selectors import items_visible
 from digest.models import Reader
-from digest.requests import reader_of
+from digest.requests import own_path, reader_of
 from digest.web.pages.lists import (
     ACTIONS,
     OLDER_DAYS,
@@ -51,9 +52,9 @@ def all_read(request: HttpRequest) -> HttpResponse:
     asked = list_request(typed)
     match next((action for action in ACTIONS if action in typed), None):
         case "read_item":
-            return _mark_one(reader, asked, typed["read_item"], read_at=now)
+            return _mark_one(request, asked, typed["read_item"], read_at=now)
         case "unread_item":
-            return _mark_one(reader, asked, typed["unread_item"], read_at=None)
+            return _mark_one(request, asked, typed["unread_item"], read_at=None)
         case "above":
             if not typed["above"]:
                 raise Http404(_("That row is not on the list."))
@@ -64,12 +65,27 @@ def all_read(request: HttpRequest) -> HttpResponse:
             if typed["older"] not in map(str, OLDER_DAYS):
                 raise Http404(_("There is no such change."))
             return _mark_many(request, reader, asked, now, older_days=int(typed["older"]))
+        case "these":
+            ids = [int(one) for one in typed.get("items", "").split(",") if _is_id(one)]
+            shown = items_visible(reader_id=reader.pk).filter(pk__in=ids).values_list("pk", flat=True)
+            marking_keep(request, items_read(reader=reader, item_ids=list(shown), now=now), now)
+            return redirect(_back(request, asked))
     raise Http404(_("There is no such change."))
 
 
-def _mark_one(reader: Reader, asked: ListRequest, typed: str, read_at: datetime | None) -> HttpResponse:
+def _is_id(typed: str) -> bool:
+    return typed.isdecimal() and len(typed) <= ITEM_ID_CHARS
+
+
+def _back(request: HttpRequest, asked: ListRequest) -> str:
+    """Return the address of the page that the form is on: a list, or the one in its field `next`."""
+    return own_path(request.POST.get("next", "")) or asked.address()
+
+
+def _mark_one(request: HttpRequest, asked: ListRequest, typed: str, read_at: datetime | None) -> HttpResponse:
     """Mark the item with this id as read at `read_at`, or as unread for `None`."""
-    if not typed.isdecimal() or len(typed) > ITEM_ID_CHARS:
+    reader = reader_of(request)
+    if not _is_id(typed):
         raise Http404(_("No such item among your sources."))
     try:
         if read_at:
@@ -78,7 +94,7 @@ def _mark_one(reader: Reader, asked: ListRequest, typed: str, read_at: datetime 
             item_unread(reader=reader, item_id=int(typed))
     except ItemNotFound as error:
         raise Http404(error.message) from None
-    return redirect(f"{asked.address()}#item-{typed}")
+    return redirect(f"{_back(request, asked)}#item-{typed}")
 
 
 def _mark_many(

@@ -6,24 +6,19 @@ from datetime import date as Date
 from datetime import datetime, timedelta
 from typing import Any
 
-from digest.articles.pictures import pictures_prepare
 from digest.daily.absence import absence_words
 from digest.daily.catch_up import away_missing_since
 from digest.daily.changes import mark_of, order_change_read
 from digest.daily.diversity import ExclusionReason, exclusion_explain, reasons_describe
 from digest.daily.first_fetch_notice import notice_today
 from digest.daily.gone import GoneReason
-from digest.daily.item_words import FOUND, Explanation, is_impersonal, place_explain, score_since, was_drawn
+from digest.daily.item_words import FOUND, is_impersonal, place_explain, score_since, was_drawn
 from digest.daily.presentation import (
-    Response,
     ScoredItem,
     ShownItem,
-    age_of,
     items_score,
     items_shown,
-    responses_of,
     score_changed,
-    score_why,
     scores_changed,
 )
 from digest.daily.selectors import (
@@ -37,17 +32,19 @@ from digest.daily.selectors import (
 )
 from digest.daily.services import digest_current
 from digest.days import day_of, month_first, month_of
-from digest.entities import DIGEST_SIZE, RatedItem
+from digest.entities import DIGEST_SIZE, RatedItem, counts_unread
 from digest.feedback.selectors import feedback_counts
 from digest.feeds.selectors import subscriptions_of
+from digest.items.listing import feeds_read
 from digest.items.own_names import items_name_sources
 from digest.items.reading import items_saved
 from digest.items.search import NO_FILTERS, Order, SearchFilters, SearchPage, items_search
-from digest.items.search_query import Term, TextPart, highlight, terms_snippet
+from digest.items.search_query import Term, highlight, terms_snippet
 from digest.items.selectors import CANDIDATES_MAX
 from digest.items.taken_in import Alike, items_about
 from digest.models import Digest, Feed, Impression, Item, Reader
 from digest.mutes.preview import item_mute
+from digest.web.pages.lists import ListRow, feeds_named
 
 # Reasons for which an item comes on a further page of today.
 LIMITED = {ExclusionReason.SAME_STORY, ExclusionReason.DAILY_LIMIT, ExclusionReason.LATE}
@@ -267,32 +264,21 @@ def saved_page(reader: Reader, page: int, now: datetime) -> dict[str, Any]:
     return {"saved": saved, "shown": items_shown(reader=reader, scored=scored, now=now)}
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One item that a search found, its matches marked."""
-
-    item: Item
-    href: str
-    age: str
-    title: tuple[TextPart, ...]
-    snippet: tuple[TextPart, ...]
-    why: Explanation
-    response: Response
-
-
 def search_page(
     reader: Reader, query: str, order: Order, page: int, now: datetime, filters: SearchFilters = NO_FILTERS
 ) -> dict[str, Any]:
-    """Return the hits of a search, with matches marked and each item's score as of now."""
+    """Return the hits of a search, as rows of a list, with matches marked."""
     found = items_search(reader_id=reader.pk, query=query, order=order, page=page, filters=filters, now=now)
-    hits = _hits(reader, found.items, found.terms, now)
     about = _items_about(reader, query, found, filters, now)
+    rows = _rows_found(reader, [*found.items, *about.items], found.terms, now)
     return {
         "query": query,
         "order": order,
         "found": found,
-        "hits": hits,
-        "about": _hits(reader, about.items, found.terms, now),
+        "rows": rows,
+        "unread": any(row.shown.response.read_at is None for row in rows),
+        "hits": rows[: len(found.items)],
+        "about": rows[len(found.items) :],
         "about_words": about.words,
         "filed": about.filed,
     }
@@ -309,21 +295,20 @@ def _items_about(
     return items_about(reader_id=reader.pk, query=query, found=ids, now=now)
 
 
-def _hits(reader: Reader, items: Sequence[Item], terms: Sequence[Term], now: datetime) -> list[Hit]:
+def _rows_found(reader: Reader, items: Sequence[Item], terms: Sequence[Term], now: datetime) -> list[ListRow]:
+    """Return the rows of items that a search found, as under All, with the matches marked."""
     if not items:
         return []
-    responses = responses_of(reader=reader, items=items)
-    pictures_prepare(items=items)
+    scored = items_score(reader=reader, items=items, now=now)
+    named = feeds_named(feeds_read(reader_id=reader.pk))
     return [
-        Hit(
-            item=item,
-            href=item.address,
-            age=age_of(item, reader=reader, now=now),
-            title=highlight(item.title, terms),
-            snippet=terms_snippet(item.text, terms),
-            why=score_why(entry),
-            response=responses[item.pk],
+        ListRow(
+            entry,
+            key="",
+            counts=counts_unread(dated_at=entry.item.dated_at, now=now),
+            feed=named.get(entry.item.feed_id),
+            title=highlight(entry.item.title, terms),
+            snippet=terms_snippet(entry.item.text, terms),
         )
-        for entry in items_score(reader=reader, items=items, now=now)
-        if (item := entry.item)
+        for entry in items_shown(reader=reader, scored=scored, now=now, breakdown=False)
     ]

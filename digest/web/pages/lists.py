@@ -33,6 +33,7 @@ from digest.items.listing import (
 )
 from digest.items.own_names import own_names
 from digest.items.reading import items_read
+from digest.items.search_query import TextPart
 from digest.items.selectors import mutes_in_force
 from digest.items.unread import UnreadCounts
 from digest.models import Item, Reader
@@ -42,7 +43,7 @@ from digest.web.pages.marked import page_stamp
 Order = Literal["newest", "best"]
 NAME_CHARS = 200
 # The buttons' fields in a list's form. No filter may have one of these names: the form sends both.
-ACTIONS = ("read_item", "unread_item", "above", "all", "older")
+ACTIONS = ("read_item", "unread_item", "above", "all", "older", "these")
 # "Mark as read what is older than": days.
 OLDER_DAYS = (1, 3, 7, 14)
 
@@ -86,13 +87,16 @@ class ListRequest:
 class ListRow:
     """One item of a list, its key there, and whether it counts as unread until it is read.
 
-    `feed` is its feed if the row shows the name of the feed and not that of the source.
+    `feed` is its feed if the row shows the name of the feed and not that of the source. What a search found
+    has no key, but a title and a snippet with the matches marked.
     """
 
     shown: ShownItem
     key: str
     counts: bool
     feed: ReadFeed | None = None
+    title: tuple[TextPart, ...] = ()
+    snippet: tuple[TextPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

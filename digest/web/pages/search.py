@@ -123,7 +123,9 @@ def search(request: HttpRequest) -> HttpResponse:
     page = _form_page(form, asked, reader.pk)
     signed = request.GET.get("done", "")
     undo = values_read(salt=UNDO_SALT, reader_id=reader.pk, signed=signed, lifetime_s=UNDO_LIFETIME_S)
-    return render(request, "digest/search.html", found | page | {"undo": undo, "done": signed})
+    may_save = bool(found["found"].terms) and not found["found"].only_excluded
+    page |= {"undo": undo, "done": signed, "may_save": may_save}
+    return render(request, "digest/search.html", found | page)
 
 
 def _form_page(form: SearchForm, asked: SearchAsked, reader_id: UUID) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def test_a_saved_search_stands_in_the_list_of_sources_and_finds_what_it_found(pa
     assert line.name == "harbour · Herald"
     assert line.href in body(page.get("/ui/all", {"side": "1"})).replace("&amp;", "&")
     found = page.get(line.href)
-    assert [hit.item.title for hit in found.context["hits"]] == ["Harbour again"]
+    assert [hit.shown.item.title for hit in found.context["hits"]] == ["Harbour again"]
     assert found.context["order"] == "newest" and "Remove from my list" in body(found)
     assert "harbour · Herald" in body(page.get("/ui/search"))
 

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.test import Client
@@ -11,8 +12,9 @@ from digest.daily.services import digest_refresh
 from digest.models import Item, Reader, Reading
 from digest.web.pages import marked
 from tests.support.browser import fresh_item
+from tests.support.factories import ItemFactory
 
-LISTS = ["/", "/ui/all", "/ui/all?unread=1", "/ui/today/further", "/ui/catch-up"]
+LISTS = ["/", "/ui/all", "/ui/all?unread=1", "/ui/search?q=no", "/ui/today/further", "/ui/catch-up"]
 UNDO = "/ui/read/undo"
 
 
@@ -106,6 +108,19 @@ def test_two_markings_are_undone_one_after_the_other(page: Client, ada: Reader):
     assert read(ada) == {"No 1", "No 2", "No 3"} and line_of(page, "/").startswith("3 items marked")
     undo(page, "/ui/all")
     assert read(ada) == set() and line_of(page, "/") == ""
+
+
+def test_what_a_search_found_is_marked_as_read_and_nothing_else(page: Client, ada: Reader, ben: Reader):
+    theirs = ItemFactory(title="Not hers")
+    body = page.get("/ui/search?q=no&source=gazette.example").content.decode()
+    items, back = (re.search(rf'name="{name}" value="([^"]+)"', body)[1] for name in ("items", "next"))
+    typed = {"these": "1", "next": unescape(back), "items": f"{items},{theirs.pk},x,{'9' * 40}"}
+    assert page.post("/ui/all/read", typed).url == "/ui/search?q=no&source=gazette.example"
+    assert read(ada) == {"No 1", "No 2", "No 3"} and line_of(page, "/").startswith("3 items marked")
+    assert 'name="these"' not in page.get(unescape(back)).content.decode()
+    undo(page, unescape(back))
+    assert read(ada) == set()
+    assert page.post("/ui/all/read", typed | {"next": "//evil.example/"}).url == "/ui/all"
 
 
 def test_the_line_goes_with_the_readers_day(page: Client, ada: Reader, monkeypatch):

@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 from digest.models import Feed, Feedback, Reader, Reading
 from digest.sources.subscriptions import subscription_add
 from tests.support.browser import ago, fresh_item
+from tests.support.chromium import listening
 from tests.support.factories import ItemFactory
 from tests.test_axe_browser import RUN, VIOLATIONS, ready
 from tests.test_pages_browser import browser, page, tab
@@ -24,17 +25,29 @@ def lamps(page: Page, ada: Reader) -> Page:
     return page
 
 
-@pytest.mark.parametrize("address", ["/", "/ui/all"])
+@pytest.mark.parametrize("address", ["/", "/ui/all", "/ui/search?q=lamp"])
 def test_an_article_opens_beside_its_list_and_is_read(lamps: Page, ada: Reader, address: str):
     lamps.goto(address)
     lamps.get_by_role("link", name="Lamp 1", exact=True).click()
     pane = lamps.get_by_role("region", name="Article")
     expect(pane.locator(".article")).to_have_text("Words about lamp 1.")
-    assert lamps.evaluate("location.pathname") == address
+    assert lamps.url.endswith(address)
     row, beside = lamps.locator("article.item").first.bounding_box(), pane.bounding_box()
     assert row["x"] + row["width"] <= beside["x"] and beside["x"] + beside["width"] <= WIDE["width"]
     expect(lamps.locator("article.item.read")).to_have_count(1)
     assert [row.item.title for row in Reading.objects.filter(reader=ada)] == ["Lamp 1"]
+
+
+def test_what_a_search_finds_goes_on_without_an_end_and_is_marked_as_read_by_a_key(lamps: Page, ada: Reader):
+    for n in range(3, 23):
+        fresh_item(ada, hours=n + 1, title=f"Lamp {n}")
+    lamps.goto("/ui/search?q=lamp&order=newest")
+    listening(lamps)
+    lamps.mouse.wheel(0, 4000)
+    expect(lamps.locator("article.item")).to_have_count(23)
+    lamps.keyboard.press("A")
+    expect(lamps.get_by_text("23 items marked as read")).to_be_visible()
+    assert Reading.objects.filter(reader=ada, read_at__isnull=False).count() == 23
 
 
 def test_keys_walk_the_list_open_beside_it_and_close(lamps: Page):

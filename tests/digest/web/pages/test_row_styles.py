@@ -20,7 +20,6 @@ LOOKS = re.compile(r"([^\s,(){}]*):has\(([^)]*\)?)")
 # Boxes outside of rows, or a parent and its child alone.
 SMALL = [
     ("form", "+ section"),
-    (".search", "+ .row"),
     ("p", "> label"),
     (".join", "> select"),
     (".weeks", ".spark"),
