@@ -11,7 +11,7 @@ for much at once lets others go first between the queries and the steps of an an
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from threading import Condition, local
 from typing import Any, Final, NamedTuple, TypeVar
@@ -187,6 +187,23 @@ _request = local()
 
 
 @contextmanager
+def arriving(who: object) -> Iterator[None]:
+    """Let those who ask for more at once wait for this request, which is probably one of `who`.
+
+    They do until its session and its reader are read and it takes its turn, and for 0.1 s at most. If `who`
+    is None, nobody waits.
+    """
+    with ExitStack() as arrival:
+        if who is not None:
+            arrival.enter_context(TURNS.beside(who, SLOW_BESIDE_S))
+        _request.arrival = arrival
+        try:
+            yield
+        finally:
+            _request.arrival = None
+
+
+@contextmanager
 def turns_open() -> Iterator[None]:
     """Let the request of this thread take its reader's turn, until the block ends.
 
@@ -226,6 +243,8 @@ def turn_spare(who: object) -> None:
 
 
 def _share_begin(who: object) -> None:
+    if arrival := getattr(_request, "arrival", None):
+        arrival.close()
     _request.who, _request.shared_s, _request.began_s = who, 0.0, time.thread_time()
 
 
@@ -309,6 +328,17 @@ def turn_shared(steps: Iterable[Step], *, every: int = 1) -> Iterator[Step]:
 def articles_shared(articles: Iterable[Step]) -> Iterator[Step]:
     """Yield many articles that a computation reads, and let others go first now and then."""
     return turn_shared(articles, every=ARTICLES_A_LOOK)
+
+
+def stream_shared(who: object, parts: Iterable[Step]) -> Generator[Step, None, None]:
+    """Yield the parts of an answer to `who` that is sent as it is made, after its request has ended.
+
+    It lets others go first before each part, and at each query, as the steps of a request do.
+    """
+    with turns_open(), connection.execute_wrapper(turn_share):
+        _share_begin(who)
+        _request.had = True
+        yield from turn_shared(parts)
 
 
 def turn_share(

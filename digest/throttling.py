@@ -20,7 +20,15 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import TooManyRequests
-from digest.places import LONG, PROGRAM_LINE, Places, credential_keep, turn_give_way, turn_take
+from digest.places import (
+    LONG,
+    PROGRAM_LINE,
+    Places,
+    credential_keep,
+    stream_shared,
+    turn_give_way,
+    turn_take,
+)
 from digest.requests import reader_of
 
 KEYS = "digest:limit"
@@ -201,14 +209,15 @@ class PlacedStream:
     """
 
     def __init__(self, places: Places, who: object, parts: Iterable[str]) -> None:
-        self._parts, self._place = parts, ExitStack()
+        self._parts, self._place = stream_shared(who, parts), ExitStack()
         if not self._place.enter_context(places.place(who)):
             raise busy_refusal()
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the parts."""
-        return iter(self._parts)
+        """Yield the parts, and let others go first between them."""
+        return self._parts
 
     def close(self) -> None:
         """Give the place back."""
+        self._parts.close()
         self._place.close()

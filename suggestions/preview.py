@@ -22,7 +22,7 @@ from digest.entities import DIGEST_SIZE, RatedItem
 from digest.feedback.selectors import feedback_recent, feedback_source_counts, reason_tags
 from digest.items.selectors import item_is_hidden, mutes_in_force
 from digest.models import Feedback, Impression, Item, Reader
-from digest.places import turn_shared
+from digest.places import turn_let_pass, turn_shared
 from ranking.config_body import Body, body_changes, body_default, body_effective, effective_body
 from ranking.entities import Config, EffectiveConfig, Mute
 from ranking.mutes import MuteFilter
@@ -199,11 +199,15 @@ def _orders(today: _Inputs, configs: Sequence[EffectiveConfig]) -> list[list[int
     today.material.pool.search_for([one.config for one in configs])
     for config in turn_shared(configs):
         made = today.material.deciding(config.sources_moved(configs[0]))
+        ranking = made.ranking(config)
+        turn_let_pass()
+        choices = made.choices(ranking, config)
+        turn_let_pass()
         hides = MuteFilter([mute for mute in config.config.mutes if mute not in today.muted], today.date)
         hidden = made.hidden_by(hides)
         unseen = today.rated_hidden(config.config)
         composed = compose(
-            [choice for choice in made.choices(made.ranking(config), config) if choice.item_id not in hidden],
+            [choice for choice in choices if choice.item_id not in hidden],
             Rules(DIGEST_SIZE + len(unseen)),
             made.novelty_draw(config),
             rated=today.rated,

@@ -43,7 +43,7 @@ from digest.models import (
     Subscription,
     TasteProfile,
 )
-from digest.places import articles_shared
+from digest.places import articles_shared, turn_let_pass
 from ranking.entities import Candidate, EffectiveConfig, Mute
 from ranking.implicit import NO_LEANS
 from ranking.mutes import MuteFilter
@@ -217,7 +217,9 @@ def digest_candidates(
     """
     as_of = as_of_day(reader, date, now)
     found = items_window(reader_id=reader.pk, now=as_of, seen_by=seen_by, latest=True)
+    turn_let_pass()
     pool = Pool(found.candidates, topics_about, in_steps=articles_shared)
+    turn_let_pass()
     origins = {c.item_id: (c.source, found.articles[c.item_id]) for c in found.candidates}
     carried = {reader.pk: ReaderRows(None, found.stories, found.reported_by, found.muted)}
     days = {reader.pk: date}

@@ -24,6 +24,8 @@ from ranking.mutes import MuteFilter
 from ranking.selectors import config_hiding, keys_current, read_once
 
 CANDIDATES_MAX = 5000
+# Rows read from the database at a time: some milliseconds of work, between which others may go first.
+ROWS_READ = 500
 # For this long after a reader subscribed to a feed, its latest posts compete even if older than a week.
 NEW_FOR = timedelta(days=3)
 LATEST_MAX = 5
@@ -215,7 +217,7 @@ def _window_rows(
     rows = rows.annotate(late=late)
     fields = (*CANDIDATE_FIELDS, "story_id", "article", "own", "late")
     newest = rows.values_list(*fields, "feed__subscriptions__id")[:limit]
-    found = [_WindowRow(*row) for row in articles_shared(newest.iterator(CANDIDATES_MAX))]
+    found = [_WindowRow(*row) for row in articles_shared(newest.iterator(ROWS_READ))]
     if latest:
         new = subscriptions_new(now=now).filter(reader=reader_id, in_today=True)
         older = items_latest(subscriptions=new, now=now, seen_by=seen_by)
@@ -228,7 +230,7 @@ def _window_rows(
 def _choose_items(found: Sequence[_WindowRow]) -> list[Candidate]:
     """Return for each article the item with the words that the reader gets."""
     best: dict[int, tuple[bool, int]] = {}
-    for row in found:
+    for row in articles_shared(found):
         rank = article_rank(row.own, row.subscription)
         best[row.article] = min(best.get(row.article, rank), rank)
     return [row.candidate for row in found if best[row.article] == article_rank(row.own, row.subscription)]
@@ -248,7 +250,7 @@ def mutes_split(rows: list[_WindowRow], mutes: MuteFilter) -> tuple[list[_Window
 def _report_counts(found: Sequence[_WindowRow], stories: Mapping[int, int]) -> dict[int, float]:
     """Return {item: number of sources that report it}, from two on. All items of an article count."""
     sources: defaultdict[int, set[str]] = defaultdict(set)
-    for row in found:
+    for row in articles_shared(found):
         sources[stories.get(row.article, row.article)].add(row.source)
     counts = {row.item_id: float(len(sources[stories.get(row.article, row.article)])) for row in found}
     return {pk: count for pk, count in counts.items() if count > 1}

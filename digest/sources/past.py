@@ -7,7 +7,7 @@ other without a list, all of them starred. A bad entry is counted and the rest i
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Final
@@ -61,10 +61,12 @@ class Past:
     bad: int = 0
 
 
-def past_read(document: bytes, now: datetime) -> Past:
+def past_read(
+    document: bytes, now: datetime, *, in_steps: Callable[[Iterable[Any]], Iterable[Any]] = iter
+) -> Past:
     """Return the entries of an export. Raises `NotAPast` for any other document, or if the file is too large.
 
-    No time is later than `now`. A time in the future is replaced by it.
+    No time is later than `now`. A time in the future is replaced by it. The entries are read with `in_steps`.
     """
     if len(document) > PAST_BYTES_MAX:
         size = PAST_BYTES_MAX // 1024**2
@@ -76,7 +78,7 @@ def past_read(document: bytes, now: datetime) -> Past:
     _check_size(text)
     rows, form = _rows(text)
     entries, bad = [], 0
-    for n, row in enumerate(rows):
+    for n, row in enumerate(in_steps(rows)):
         entry = _entry(row, form, now) if n < ENTRIES_MAX and isinstance(row, dict) else None
         if entry is None:
             bad += 1

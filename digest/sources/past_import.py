@@ -20,7 +20,7 @@ from digest.feedback.implicit import WINDOW, implicit_leans_current, implicit_up
 from digest.feeds.identity import age_date, article_hash, clamp_published, entry_guid, fingerprint, source_key
 from digest.feeds.ingest import PRIVATE_KEY
 from digest.models import Item, Reader, Reading, Source, Subscription
-from digest.places import turn_give_way
+from digest.places import articles_shared, turn_give_way, turn_shared
 from digest.sources.past import PastEntry, past_read
 from digest.sources.private_feeds import PUBLISHER_MAX_CHARS
 
@@ -60,9 +60,9 @@ def past_import(*, reader: Reader, document: bytes, now: datetime) -> PastReport
 
     Marks that are here stay as they are. Six statements for 100 entries. Raises `NotAPast`.
     """
-    past = past_read(document, now)
+    past = past_read(document, now, in_steps=turn_shared)
     report = PastReport(found=len(past.entries), bad=past.bad)
-    wanted = {article_hash(entry.url): entry for entry in reversed(past.entries)}
+    wanted = {article_hash(entry.url): entry for entry in articles_shared(reversed(past.entries))}
     articles = list(wanted)
     for start in range(0, len(articles), BATCH):
         batch = {article: wanted[article] for article in articles[start : start + BATCH]}
@@ -70,7 +70,7 @@ def past_import(*, reader: Reader, document: bytes, now: datetime) -> PastReport
             _store(reader, batch, report, now)
         turn_give_way()
     report.recent = sum(bool(e.starred_at and e.starred_at > now - WINDOW) for e in wanted.values())
-    stars = Counter(source_of(entry) for entry in wanted.values() if entry.starred_at)
+    stars = Counter(source_of(entry) for entry in articles_shared(wanted.values()) if entry.starred_at)
     report.most = stars.most_common(SOURCES_SHOWN)
     if reader.learn_from_reading and implicit_update(reader_id=reader.pk, now=now):
         leans = implicit_leans_current(reader_ids=[reader.pk])[reader.pk]

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from datetime import timedelta
 from functools import partial
 
 import pytest
@@ -14,7 +13,6 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config import middleware
@@ -39,7 +37,6 @@ from digest.places import (
 )
 from digest.sources import past_import, subscriptions
 from digest.throttling import long_work, turn_begin
-from tests.support.factories import ItemFactory, SubscriptionFactory
 from tests.support.logs import lines, logged
 from tests.support.routes import routes
 
@@ -529,31 +526,6 @@ def test_who_computes_for_long_lets_others_go_first_for_three_times_as_long(monk
         thread.start()
         thread.join(10)
     assert waited_s[0] >= 0.3
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/ui/mutes?kind=word&value=tide&until=",
-        "/ui/search?q=tide",
-        "/ui/wishes?words=more about tide",
-    ],
-)
-def test_pages_that_read_many_articles_look_for_others_all_along(
-    path: str, ada: Reader, client: Client, monkeypatch: pytest.MonkeyPatch
-):
-    feed = SubscriptionFactory(reader=ada).feed
-    at = timezone.now() - timedelta(hours=2)
-    for _ in range(12):
-        ItemFactory(feed=feed, source=feed.source, published_at=at)
-    monkeypatch.setattr(places, "ARTICLES_A_LOOK", 1)
-    looks = [0]
-    monkeypatch.setattr(places, "turn_let_pass", lambda: looks.__setitem__(0, looks[0] + 1))
-    client.force_login(ada)
-    with CaptureQueriesContext(connection) as asked:
-        assert client.get(path).status_code == 200
-    assert looks[0] - len(asked) >= 12
 
 
 @pytest.mark.usefixtures("patient")

@@ -27,7 +27,7 @@ from digest.articles.pictures import inside_allowed, picture_href
 from digest.daily.presentation import age_moment, published_words
 from digest.feedback.reasons import OTHER_REASON_MAX_CHARS, OWN_WORDS_MAX
 from digest.models import Item, Reader, Source
-from digest.places import turn_let_pass
+from digest.places import turn_let_pass, turn_shared
 from digest.requests import reader_of
 from ranking.common.text import words_cut
 from ranking.language import thousands
@@ -120,7 +120,7 @@ def _environment(language: str) -> "Environment":
         auto_reload=settings.DEBUG,
         extensions=[ConstantWords],
     )
-    made.filters |= {"capitalized": capfirst, "words_cut": words_cut}
+    made.filters |= {"capitalized": capfirst, "words_cut": words_cut, "shared": turn_shared}
     return made
 
 
