@@ -87,6 +87,7 @@ document.addEventListener("submit", async (event) => {
 
 /** Show the level that a source has now. */
 function level(row, name) {
+  row.dataset.level = name;
   for (const one of row.querySelectorAll(".levels button")) {
     one.setAttribute("aria-pressed", String(one.name === name));
   }

@@ -293,6 +293,12 @@ def items_window_count(*, reader_id: UUID, now: datetime, seen_by: datetime) -> 
     return rows.values("article").distinct().count()
 
 
+def items_by_feed(*, reader_id: UUID, since: datetime) -> dict[int, int]:
+    """Return {feed id: number of items dated after `since`} of the reader's feeds with any. One query."""
+    rows = Item.objects.filter(feed__subscriptions__reader_id=reader_id, dated_at__gt=since)
+    return dict(rows.order_by().values_list("feed_id").annotate(n=Count("pk")))
+
+
 def items_visible(*, reader_id: UUID) -> QuerySet[Item]:
     """Return the items that this reader may see: of their feeds, or shown to, rated, saved or named by them.
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any, Final
 
@@ -20,11 +20,14 @@ from digest.feeds.health import FeedCondition, feed_condition, feed_counts, feed
 from digest.feeds.identity import web_url
 from digest.feeds.problem_words import problem_words
 from digest.feeds.selectors import NEWSLETTER_PREFIX, feed_facts, subscriptions_of
+from digest.items.listing import feeds_read, unread_counts
+from digest.items.selectors import items_by_feed
+from digest.items.unread import UnreadCounts
 from digest.models import Reader, Subscription
 from digest.places import turn_shared
 from ranking.config_words import weight_parts_words, weight_words
 from ranking.entities import WEIGHT_DEFAULT, EffectiveConfig
-from ranking.language import figure
+from ranking.language import figure, thousands
 from ranking.selectors import config_effective
 from ranking.setting_scale import LEVELS, level_words, weight_level
 
@@ -46,6 +49,8 @@ TROUBLES: Final = {
 FIND_CHARS: Final = 100
 # This many sources fit on two screens. With more, folders begin closed.
 UNFOLDED_MAX: Final = 40
+# How often a feed brings something is told from its items of so long.
+PACE_WEEKS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,8 @@ class SourceLine:
 
     `level` is one of `ranking.setting_scale.LEVELS`, or "" for a weight between them. `trouble` is one of
     `TROUBLES`. `others` counts the reader's other feeds of the same source, which share its weight and
-    ratings. `liked` is `rated` for a row, where a sentence would be cut.
+    ratings. A row has figures in a few words each: `liked` is `rated` for a row, `pace` tells how much the
+    feed brings, `came` when it last did, `unread` how much of that is unread.
     """
 
     subscription: Subscription
@@ -69,6 +75,9 @@ class SourceLine:
     rated: str = ""
     liked: str = ""
     others: int = 0
+    pace: str = ""
+    came: str = ""
+    unread: str = ""
 
     @property
     def failing(self) -> bool:
@@ -129,7 +138,7 @@ class SourceLine:
             self.others,
         )
         shared = words.format(n=self.others, source=self.source)
-        parts = (self.liked, shared if self.others else "", models, not_in_today)
+        parts = (shared if self.others else "", models, not_in_today)
         return " · ".join(part for part in parts if part)
 
     @property
@@ -170,10 +179,11 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The subscriptions of one folder; `name` is "" for those in none."""
+    """The subscriptions of one folder; `name` is "" for those in none. `unread` is in words, as of a line."""
 
     name: str
     lines: tuple[SourceLine, ...]
+    unread: str = ""
 
 
 def lines_find(lines: Sequence[SourceLine], find: str, show: str) -> list[SourceLine]:
@@ -191,12 +201,18 @@ def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") 
     counts = feed_counts((feed_facts(line.subscription.feed) for line in lines), now=now)
     if counts.none_answers:
         lines = [replace(line, health=line.health.replace(f" {_(ADDRESS_QUESTION)}", "")) for line in lines]
-    found = lines_find(lines, find, show)
+    unread = UnreadCounts()
+    if not reader.hide_counts:
+        unread = unread_counts(reader_id=reader.pk, feeds=feeds_read(reader_id=reader.pk), now=now)
+    found = _with_figures(lines_find(lines, find, show), unread, reader, now)
     order = list(TROUBLES)
     troubled = sorted((line for line in found if line.trouble), key=lambda line: order.index(line.trouble))
     # Those in no folder come first.
     rest = sorted((line for line in found if not line.trouble), key=_folder_key)
-    folders = [Folder(name, tuple(rows)) for name, rows in groupby(rest, key=lambda line: line.folder)]
+    folders = [
+        Folder(name, tuple(rows), _unread_words(unread.folders.get(name, 0)))
+        for name, rows in groupby(rest, key=lambda line: line.folder)
+    ]
     return {
         "sources": lines,
         "count": len(found),
@@ -214,6 +230,36 @@ def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") 
         "shown": [(code, _(words)) for code, words in SHOWN.items()],
         "levels": [(name, level_words(name)) for name in LEVELS],
     }
+
+
+def _with_figures(
+    lines: Sequence[SourceLine], unread: UnreadCounts, reader: Reader, now: datetime
+) -> list[SourceLine]:
+    """Return the lines with what their feeds bring and how much of it is unread. One query."""
+    brought = items_by_feed(reader_id=reader.pk, since=now - timedelta(weeks=PACE_WEEKS))
+    return [
+        replace(
+            line,
+            pace=_pace_words(brought.get(feed.pk, 0)),
+            came=age_words(feed.last_new_at, now) if feed.last_new_at else "",
+            unread=_unread_words(unread.feeds.get(feed.pk, 0)),
+        )
+        for line in lines
+        for feed in [line.subscription.feed]
+    ]
+
+
+def _unread_words(count: int) -> str:
+    return ngettext("{n} unread", "{n} unread", count).format(n=thousands(count)) if count else ""
+
+
+def _pace_words(count: int) -> str:
+    """Return how often that is, of the items of `PACE_WEEKS`, in the unit that gives a figure from 1 to 7."""
+    if count >= PACE_WEEKS * 7:
+        return _("{n} a day").format(n=thousands(round(count / (PACE_WEEKS * 7))))
+    if count >= PACE_WEEKS:
+        return _("{n} a week").format(n=round(count / PACE_WEEKS))
+    return _("{n} a month").format(n=count) if count else ""
 
 
 def _folder_key(line: SourceLine) -> tuple[str, str]:

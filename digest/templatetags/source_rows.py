@@ -18,10 +18,13 @@ from digest.sources.list_page import TROUBLES, SourceLine
 from ranking.setting_scale import LEVELS, level_words
 
 register = template.Library()
-ROW = """<li data-source="{}" data-also="{}"{}>
+# A longer name may be cut in a row of figures.
+NAME_CHARS = 18
+ROW = """<li data-source="{}" data-also="{}" data-level="{}"{}>
 <input type="checkbox" name="feed" value="{}" form="many" aria-label="{}">
-<div class="who"><p>{}<strong><a href="{}" dir="auto">{}</a></strong> <span class="meta">{}{}</span></p>
-{}<p class="meta">{}{}</p></div>
+<div class="who"><p>{}<strong><a href="{}" dir="auto"{}>{}</a></strong> <span class="meta">{}{}</span></p>
+{}<p class="meta state">{}{}</p>
+<p class="figures meta"><span>{}</span><span>{}</span><span>{}</span><span>{}</span></p></div>
 <div class="act"><span class="levels" role="group" aria-label="{}">{}</span>{}
 <a href="{}" aria-label="{}">{}</a></div></li>"""
 
@@ -42,7 +45,7 @@ class _Words:
 
 @register.simple_tag
 def source_rows(lines: Sequence[SourceLine]) -> SafeString:
-    """Return a list item for each source: checkbox, name and status, levels, and links."""
+    """Return a list item for each source: checkbox, name, status, figures, levels and links."""
     items, page = reverse("digest:all"), reverse("digest:source", args=[0]).removesuffix("0")
     words = _Words(
         choose=_("Choose {name}"),
@@ -71,17 +74,23 @@ def _cells(line: SourceLine, items: str, page: str, words: _Words) -> tuple[obje
     return (
         feed.source_id,
         line.also,
+        line.level,
         SafeString("" if line.trouble else " data-well"),
         pk,
         SafeString(words.choose.format(name=name)),
         favicon_box(feed.source),
         f"{items}?{urlencode({'source': feed.source_id})}",
+        SafeString(f' title="{name}"' if len(line.name) > NAME_CHARS else ""),
         name,
         SafeString(exact),
         f"· {line.remarks}" if line.remarks else "",
         SafeString(f'<p class="meta address">{address}</p>' if address else ""),
         SafeString(_trouble(line)),
         line.health,
+        line.unread,
+        line.pace,
+        line.came,
+        line.liked,
         SafeString(words.from_it.format(name=name)),
         SafeString("".join(_button(*level, pk, line.level) for level in words.levels.items())),
         SafeString(retry if line.trouble else ""),

@@ -1,16 +1,19 @@
 """The sources page: its words about each feed, and a reader's actions there."""
 
+import re
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 from pytest_httpserver import HTTPServer
 
-from digest.models import Feed, Reader, Subscription
+from digest.items.reading import item_read
+from digest.models import Feed, Item, Reader, Subscription
 from digest.sources.list_page import UNFOLDED_MAX
 from digest.sources.opml import OPML_BYTES_MAX, opml_read
 from ranking.services import ConfigEdit, config_edit
-from tests.support.browser import done_yesterday, fresh_item, messages_in, subscribe
+from tests.support.browser import ago, done_yesterday, fresh_item, messages_in, subscribe
 from tests.support.documents import MADE
 from tests.support.factories import FeedbackFactory, FeedFactory, SourceFactory, SubscriptionFactory
 
@@ -50,8 +53,31 @@ def test_sources_say_how_they_are_doing_and_what_they_weigh(page: Client, ada: R
     config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=timezone.now())
     body = page.get(PAGE).content.decode()
     assert "Failed 2 times in a row; not fetched yet. The server answered 503." in body
-    assert "more than usual (1.30)</span> · 1 of 2 liked" in body
+    assert "more than usual (1.30)</span>" in body and "<span>1 of 2 liked</span>" in body
     assert "1 in trouble" in body
+
+
+def test_a_source_says_what_it_brings_and_how_much_of_that_is_unread(page: Client, ada: Reader):
+    for key, count in (("daily.example", 56), ("weekly.example", 8), ("rare.example", 3)):
+        for n in range(count):
+            fresh_item(ada, key=key, hours=n / 10 + 1, title=f"{key} {n}")
+    fresh_item(ada, key="old.example", hours=24 * 29)
+    Subscription.objects.exclude(feed__source="old.example").update(folder="News")
+    Feed.objects.filter(source="daily.example").update(last_new_at=ago(2))
+    item_read(reader=ada, item_id=Item.objects.get(title="rare.example 0").pk, now=timezone.now())
+    body = page.get(PAGE).content.decode()
+    figures = [
+        re.findall("<span>(.*?)</span>", row) for row in re.findall('class="figures meta">(.*?)</p>', body)
+    ]
+    assert figures == [
+        ["1 unread", "", "", ""],
+        ["56 unread", "2 a day", "2 hours ago", ""],
+        ["2 unread", "3 a month", "", ""],
+        ["8 unread", "2 a week", "", ""],
+    ]
+    assert "66 unread · 3 feeds" in body
+    Reader.objects.update(hide_counts=True)
+    assert "unread" not in page.get(PAGE).content.decode().partition("<main")[2].partition("</main>")[0]
 
 
 def test_sources_stand_in_their_folders(page: Client, ada: Reader):
@@ -79,11 +105,12 @@ def test_sources_stand_in_order_of_the_names_they_are_shown_by(page: Client, ada
 def test_sources_cost_the_same_however_many(page: Client, ada: Reader, django_assert_num_queries):
     for n in range(3):
         subscribe(ada, f"s{n}.example")
-    with django_assert_num_queries(6):  # session, reader, config 2, thumbs, subscriptions
+    # session, reader, config 2, thumbs, subscriptions; lists, mutes, unread, items
+    with django_assert_num_queries(10):
         page.get(PAGE)
     for n in range(3, 40):
         subscribe(ada, f"s{n}.example")
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(10):
         assert len(page.get(PAGE).context["sources"]) == 40
 
 

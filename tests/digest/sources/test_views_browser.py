@@ -81,6 +81,7 @@ def test_a_source_is_weighed_in_its_row_without_a_reload(page: Page, ada: Reader
     less = page.locator("[data-source]").get_by_role("button", name="less")
     less.click()
     expect(less).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("[data-source]:visible")).to_have_attribute("data-level", "less")
     assert config_effective(reader_id=ada.pk).weights() == {"s007.example": 0.5}
     assert page.url.endswith("find=paper+007")
 
@@ -107,6 +108,7 @@ def test_three_hundred_sources_take_seven_screens_at_most(page: Page, ada: Reade
     height = "document.documentElement.scrollHeight"
     page.goto("/ui/sources")
     assert page.evaluate(height) <= 6000, "folders begin closed"
+    assert max(row.bounding_box()["height"] for row in page.locator("#troubled + ul > li").all()) <= 56
     Subscription.objects.update(folder="")
     page.goto("/ui/sources")
     left, right = (page.locator("[data-well]").nth(n).bounding_box() for n in (0, 1))
