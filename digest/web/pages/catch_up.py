@@ -30,6 +30,8 @@ def catching_up(request: HttpRequest) -> HttpResponse:
         request.session[CAUGHT_UP] = day_of(now, reader.zone).isoformat()
     done = "done" in request.GET
     page: dict[str, Any] = {"found": found, "done": done, "seen": page_stamp(now)}
+    # What came in the absence and is not shown: after the best was marked as read, all that is left of it.
+    page["others"] = len(found.unread if done else found.rest) if found else 0
     if found and not done:
         page["shown"] = shown = items_shown(reader=reader, scored=found.best, now=now)
         by_item = {one.item.pk: one for one in shown}

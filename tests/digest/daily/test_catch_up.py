@@ -186,7 +186,7 @@ def test_the_list_is_finished_by_marking_it_as_read_and_that_is_undone(page, ada
 
 def test_after_the_best_the_rest_is_marked_as_read_too_and_nothing_is_left(page, ada, missed):
     after = page.post(READ, shown_on(page.get(CATCH_UP).content.decode()), follow=True).content.decode()
-    assert "Mark the rest as read (10)" in after
+    assert "Mark the other 10 as read" in after
     after = page.post(READ, {"rest": "1"} | shown_on(after), follow=True).content.decode()
     assert Reading.objects.filter(reader=ada, read_at__isnull=False).count() == 40
     assert "You have read it all" in after
@@ -216,7 +216,7 @@ def test_the_rest_is_marked_as_read_and_unread_again(page, ada, missed):
     after = page.post(READ, {"rest": "1"} | shown_on(body), follow=True).content.decode()
     read = Reading.objects.filter(reader=ada, read_at__isnull=False)
     assert read.count() == 10 and "10 items marked as read" in after
-    assert "Mark the rest" not in after
+    assert "Mark the other" not in after
     again = taken_back(page, after)
     assert read.count() == 0 and "10 items unread again" in again
 
@@ -227,7 +227,7 @@ def test_what_came_after_the_page_was_made_is_not_marked_with_the_rest(page, ada
     late = ItemFactory(source=missed[0].source, feed=missed[0].feed, published_at=timezone.now())
     Item.objects.filter(pk=late.pk).update(first_seen_at=timezone.now() + timedelta(minutes=1))
     after = page.post(READ, {"rest": "1", "seen": seen} | shown_on(body), follow=True).content.decode()
-    assert "Mark the rest as read (10)" in body and "10 items marked as read" in after
+    assert "Mark the other 10 as read" in body and "10 items marked as read" in after
     assert not Reading.objects.filter(item=late).exists()
 
 
