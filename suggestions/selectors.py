@@ -145,7 +145,13 @@ def _changes_wished(reader_id: UUID, effective: EffectiveConfig, now: datetime) 
     titles, topics = subscribed_titles(reader_id=reader_id), effective.config.topics
     return changes_written(
         rated,
-        Names(titles, topics, topics, called=subscribed_own_names(reader_id=reader_id)),
+        Names(
+            titles,
+            topics,
+            topics,
+            called=subscribed_own_names(reader_id=reader_id),
+            other_names=effective.config.other_names,
+        ),
         Facts(effective=effective, sources=frozenset(titles)),
         targets_decided(reader_id=reader_id),
         now.date(),

@@ -92,8 +92,8 @@ GERMAN_PLURALS = {
 class KnownTopic:
     """One topic of `topic_aliases.toml`.
 
-    `names` are its names, `match` the forms that find it in texts. `unless` maps a form to endings after
-    which it does not match.
+    `names` are its names, `match` the forms that find it in texts (the names, if it has none). `unless` maps
+    a form to endings after which it does not match.
     """
 
     names: tuple[str, ...]
@@ -108,7 +108,7 @@ def known_topics() -> tuple[KnownTopic, ...]:
     return tuple(
         KnownTopic(
             tuple(row["names"]),
-            tuple(row["match"]),
+            tuple(row.get("match", row["names"])),
             {form: tuple(ends) for form, ends in row.get("unless", {}).items()},
         )
         for row in rows
@@ -125,17 +125,18 @@ def known_topic(topic: str, key: Callable[[str], str]) -> KnownTopic | None:
     return _by_key(key).get(key(topic))
 
 
+def topic_identity(topic: str, key: Callable[[str], str]) -> str:
+    """Return what is the same for all names of a known topic, and for any other topic its `key`."""
+    known = known_topic(topic, key)
+    return known.names[0] if known else key(topic)
+
+
 def topics_distinct(topics: Iterable[str], key: Callable[[str], str]) -> tuple[str, ...]:
     """Return `topics` without other names of earlier ones, so that a text does not count twice."""
-    seen: set[str] = set()
-    distinct = []
+    found: dict[str, str] = {}
     for topic in topics:
-        known = known_topic(topic, key)
-        identity = known.names[0] if known else key(topic)
-        if identity not in seen:
-            seen.add(identity)
-            distinct.append(topic)
-    return tuple(distinct)
+        found.setdefault(topic_identity(topic, key), topic)
+    return tuple(found.values())
 
 
 def fold(text: str) -> str:

@@ -14,6 +14,7 @@ from ranking.common.text import (
     plain_words,
     search_terms,
     term_finder,
+    topic_identity,
     topic_key,
 )
 from suggestions.wishes.german import GERMAN
@@ -214,14 +215,20 @@ class Lookup:
         return None
 
     def topic(self, phrase: str) -> Target | None:
-        """Return the interest or boosted keyword that `phrase` is, in the reader's spelling."""
-        own = self._topics.get(topic_key(phrase))
+        """Return the interest or boosted keyword that `phrase` names, in the reader's spelling.
+
+        "Politik" names "politics", and so does a name that the reader gave it.
+        """
+        own = self._topics.get(topic_key(phrase)) or self._topics.get(topic_identity(phrase, topic_key))
         return None if own is None else Target(TOPIC, own, own)
 
     @cached_property
     def _topics(self) -> dict[str, str]:
-        """Return the interests and boosted keywords by their keys, of two with one key the first."""
-        return {topic_key(topic): topic for topic in reversed(self.names.topics)}
+        """Return the interests and boosted keywords by their names, of two with one name the first."""
+        names, topics = self.names.other_names, self.names.topics[::-1]
+        found = {topic_key(name): topic for topic in topics for name in names.get(topic_key(topic), ())}
+        found |= {topic_identity(topic, topic_key): topic for topic in topics}
+        return found | {topic_key(topic): topic for topic in topics}
 
     def is_found(self, phrase: str) -> bool:
         """Return whether an item of the last days has `phrase` in words or as a label, as in ranking."""

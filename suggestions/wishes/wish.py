@@ -21,7 +21,7 @@ class Names:
 
     `sources` has the titles of the sources they read, by key, `called` the keys by their own names for feeds;
     `topics` their interests and boosted keywords, `listed` the interests alone; `items` the items of the last
-    seven days that they do not mute.
+    seven days that they do not mute; `other_names` those of interests, by the key of the topic.
     """
 
     sources: Mapping[str, str]
@@ -29,6 +29,7 @@ class Names:
     listed: Sequence[str] = ()
     items: Sequence[Candidate] = ()
     called: Mapping[str, str] = field(default_factory=dict)
+    other_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

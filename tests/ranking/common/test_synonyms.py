@@ -49,6 +49,8 @@ TECH, SPORT = {"Sci/Tech", "tech"}, {"Sports", "sport"}
         ("Formula 1", "A return to Formula One"),
         ("WHO", "The World Health Organization warns"),
         ("EU", "In der Europäischen Union"),
+        ("politics", "Die Politik streitet"),
+        ("Wissenschaft", "What science knows"),
     ],
 )
 def test_a_topic_is_found_by_its_other_names(topic, title):
@@ -71,6 +73,8 @@ def test_a_topic_is_found_by_its_other_names(topic, title):
         ("machine learning", "Add 20 ml of milk"),
         ("soccer", "A football coach of the NFL"),
         ("European Union", "A neutral museum"),
+        ("Krieg", "Es war einmal"),
+        ("Technik", "A teacher of technical terms"),
     ],
 )
 def test_no_other_name_finds_what_only_looks_like_it(topic, title):
