@@ -134,6 +134,7 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
         "last_modified": "date of the server’s version",
         "lease_until": "held by a worker until",
         "literal": "topics as exact words",
+        "by_meaning": "words that count by meaning",
         "meta": "counts",
         "missing": "times in a row not found",
         "model_note": "the model’s note",

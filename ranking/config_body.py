@@ -66,7 +66,8 @@ class ConfigEdit:
 
     `source_weights` has the new effective weight of each source that changes; `None` returns the source to
     the default and the learning loop. `pins` has the new pin of each target that changes: `locked`,
-    `avoided`, or any other text for no pin. `literal` says of some topics whether they match by words alone.
+    `avoided`, or any other text for no pin. `literal` says of some topics whether they match by words alone,
+    and `by_meaning` of some boosted words whether they match by meaning, too.
     `source_rules` has the new rules of each source whose rules change, `other_names` the new other names of
     each topic whose names change.
     """
@@ -79,6 +80,7 @@ class ConfigEdit:
     ai_score_alpha: float | None = None
     pins: Mapping[str, str] | None = None
     literal: Mapping[str, bool] | None = None
+    by_meaning: Mapping[str, bool] | None = None
     taste: str | None = None
     source_rules: Mapping[str, SourceRules] | None = None
     other_names: Mapping[str, Sequence[str]] | None = None
@@ -97,6 +99,7 @@ def body_of(config: Config, learned: Mapping[str, float]) -> Body:
         "avoided": list(config.avoided),
         "mutes": [mute.as_dict() for mute in config.mutes],
         "literal": list(config.literal),
+        "by_meaning": list(config.by_meaning),
         OTHER_NAMES: {key: list(names) for key, names in config.other_names.items()},
         "taste": str(config.taste),
         "shelf_lives": dict(config.shelf_lives),
@@ -125,6 +128,7 @@ def body_effective(body: Body) -> EffectiveConfig:
             avoided=tuple(body["avoided"]),
             mutes=mutes_read(body.get("mutes", [])),
             literal=tuple(body.get("literal", [])),
+            by_meaning=tuple(body.get("by_meaning", [])),
             other_names=names_read(body),
             taste=TasteLevel(body.get("taste", TasteLevel.OFF)),
             shelf_lives=dict(body.get("shelf_lives", {})),
@@ -183,6 +187,7 @@ def body_validate(body: Body) -> None:
     body["topics"] = _topics(body["topics"])
     keys = {topic_key(topic) for topic in body["topics"]}
     body["literal"] = sorted(keys & {*body.get("literal", [])})
+    body["by_meaning"] = [word for word in body["keyword_boosts"] if word in body.get("by_meaning", [])]
     names_check(body)
     for source, weight in body["source_weights"].items():
         _check_range(_("How much from {source}").format(source=source), weight, WEIGHT_MIN, WEIGHT_MAX)
@@ -275,6 +280,7 @@ def body_changes(before: Body, after: Body) -> list[Change]:
         *_set_changes("locked", before["locked"], after["locked"]),
         *_set_changes("avoided", before["avoided"], after["avoided"]),
         *_set_changes("literal", before.get("literal", []), after.get("literal", [])),
+        *_set_changes("by_meaning", before.get("by_meaning", []), after.get("by_meaning", [])),
         *_map_changes(OTHER_NAMES, before.get(OTHER_NAMES, {}), after.get(OTHER_NAMES, {})),
         *_mute_changes(before.get("mutes", []), after.get("mutes", [])),
         *(row for name in RANGES for row in _map_changes(name, before.get(name, {}), after.get(name, {}))),
@@ -349,14 +355,21 @@ def body_edit(body: Body, edit: ConfigEdit) -> None:
             body[name] = value
     body_weigh(body, edit.source_weights or {})
     for topic, is_literal in (edit.literal or {}).items():
-        others = [key for key in body.get("literal", []) if key != topic_key(topic)]
-        body["literal"] = [*others, topic_key(topic)] if is_literal else others
+        list_with(body, "literal", topic_key(topic), wanted=is_literal)
+    for word, is_wide in (edit.by_meaning or {}).items():
+        list_with(body, "by_meaning", word, wanted=is_wide)
     for topic, names in (edit.other_names or {}).items():
         names_set(body, topic, [term_visible(name) for name in names])
     for source, rules in (edit.source_rules or {}).items():
         rules_set(body, source, rules)
     for target, pin in (edit.pins or {}).items():
         body_pin(body, target, pin)
+
+
+def list_with(body: Body, name: str, entry: str, *, wanted: bool) -> None:
+    """Put `entry` into the list of this name in place, as the last one, or take it out."""
+    others = [one for one in body.get(name, []) if one != entry]
+    body[name] = [*others, entry] if wanted else others
 
 
 def body_weigh(body: Body, weights: Mapping[str, float | None]) -> None:
@@ -430,6 +443,7 @@ def body_keys_current(body: Body, renamed: Mapping[str, str]) -> Body:
     }
     copy.setdefault("mutes", [])
     copy.setdefault("literal", [])
+    copy.setdefault("by_meaning", [])
     copy.setdefault(OTHER_NAMES, {})
     copy.setdefault("recency_by_day", BY_DAY_ONCE)
     copy.setdefault("taste", str(TasteLevel.OFF))

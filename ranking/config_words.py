@@ -144,6 +144,10 @@ SWITCHES: Mapping[str, tuple[str, str]] = {
         gettext_noop("“{name}” matches by its words alone"),
         gettext_noop("“{name}” matches by meaning, too"),
     ),
+    "by_meaning": (
+        gettext_noop("“{name}” counts by meaning, too"),
+        gettext_noop("“{name}” counts by its words alone"),
+    ),
     "never_missed": (gettext_noop("{name}: never missed"), gettext_noop("{name}: no longer kept a place")),
 }
 

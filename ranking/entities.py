@@ -77,6 +77,8 @@ class Config:
     mutes: tuple[Mute, ...] = ()
     # Keys of topics that match by their words alone, and not by meaning.
     literal: tuple[str, ...] = ()
+    # The boosted words that match by meaning, too, as topics do.
+    by_meaning: tuple[str, ...] = ()
     # Other names of topics, by the key of the topic (`ranking.other_names`).
     other_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # How much the reader's own taste may change the order. Off until they say yes.
@@ -85,6 +87,11 @@ class Config:
     shelf_lives: Mapping[str, int] = field(default_factory=dict)
     daily_limits: Mapping[str, int] = field(default_factory=dict)
     never_missed: tuple[str, ...] = ()
+
+    @property
+    def boosts_wide(self) -> list[str]:
+        """Return the boosted words that match by meaning, too."""
+        return [word for word in self.by_meaning if word in self.keyword_boosts]
 
     @property
     def terms(self) -> set[str]:
@@ -153,6 +160,8 @@ class ScoreBreakdown:
     about: tuple[str, ...] = ()
     # The interest that each of these adds.
     about_worths: Mapping[str, float] = field(default_factory=dict)
+    # Boosted words that the item is about by meaning, without saying them.
+    boosts_about: tuple[str, ...] = ()
     # The other name that the item says, by topic, if it does not say the topic itself.
     named: Mapping[str, str] = field(default_factory=dict)
     # The age in whole days (`ranking.freshness`), `None` if freshness goes by the hour.
@@ -168,7 +177,8 @@ class ScoreBreakdown:
         plain["tastes"] = [one.as_list() for one in self.tastes]
         plain["named"] = dict(self.named)
         plain["about_worths"] = {topic: round(worth, 4) for topic, worth in self.about_worths.items()}
-        for name in ("named", "about_worths"):
+        plain["boosts_about"] = list(self.boosts_about)
+        for name in ("named", "about_worths", "boosts_about"):
             if not plain[name]:
                 del plain[name]
         if self.taste == 1.0:

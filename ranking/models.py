@@ -25,6 +25,9 @@ class RankConfig(models.Model):
     literal = models.JSONField(
         default=list, db_default=[], blank=True, help_text="Topics that match by their words alone."
     )
+    by_meaning = models.JSONField(
+        default=list, db_default=[], blank=True, help_text="Boosted words that match by meaning, too."
+    )
     other_names = models.JSONField(
         default=dict, db_default={}, blank=True, help_text="Other names of topics, by the topic's key."
     )

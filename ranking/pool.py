@@ -114,7 +114,7 @@ class Pool:
     def search_for(self, configs: Sequence[Config]) -> None:
         """Search for everything in these settings at once, since each search reads all texts and vectors."""
         self.search_all({term for config in configs for term in config.terms})
-        self.search_meanings({topic for config in configs for topic in config.topics})
+        self.search_meanings({term for config in configs for term in (*config.topics, *config.boosts_wide)})
 
     def search_all(self, terms: Iterable[str]) -> None:
         """Search for all `terms` in one pass over the texts, so that `matches` need not search again."""
@@ -177,6 +177,14 @@ class Pool:
             found[rows] = worths
             found[self.says(topic, names)] = 0.0
         return found
+
+    def boost_worth(self, word: str, *, wide: bool) -> Floats:
+        """Return how much of its boost `word` gives each candidate: all to one that says it.
+
+        If it is `wide`, one that is about it by meaning gets as much as by a topic.
+        """
+        says = self.matches(word).astype(np.float64)
+        return says + self.about_worth(word) if wide else says
 
     def topics_worth(self, topics: NamedTopics, wide: NamedTopics) -> Floats:
         """Return the number of `topics` that each candidate says, plus what those of `wide` add that it is

@@ -108,7 +108,8 @@ class Ranking(Sequence[Score]):
         self._topics = topics_distinct(effective.config.topics, topic_key)
         # Topics that also match by meaning.
         self._wide = [topic for topic in self._topics if topic_key(topic) not in effective.config.literal]
-        pool.search_meanings(self._wide)
+        self._wide_boosts = effective.config.boosts_wide
+        pool.search_meanings([*self._wide, *self._wide_boosts])
         pool.search_all(effective.config.terms)
         self._interest = self._interests(effective.config.keyword_boosts)
         self._weight = pool.weights(effective)[source]
@@ -177,7 +178,7 @@ class Ranking(Sequence[Score]):
         )
         interest += self._at(self._pool.topics_worth(topics, wide))
         for word, boost in boosts.items():
-            interest += boost * self._at(self._pool.matches(word))
+            interest += boost * self._at(self._pool.boost_worth(word, wide=word in self._wide_boosts))
         return np.maximum(INTEREST_MIN, interest)
 
     def __len__(self) -> int:
@@ -230,15 +231,17 @@ class Ranking(Sequence[Score]):
                     self._breakdown(candidate.source, topics, worths, boosts, figures),
                     tastes=reasons,
                     named=named,
+                    boosts_about=tuple(boosts_about),
                 ),
             )
-            for row, reasons, named, worths, topics, boosts, total, *figures in zip(
+            for row, reasons, named, worths, topics, boosts, boosts_about, total, *figures in zip(
                 rows.tolist(),
                 tastes,
                 self._names_by_row(rows),
                 self._worths_by_row(rows),
                 self._terms_by_row(self._topics, rows, self._says),
-                self._terms_by_row(self._effective.config.keyword_boosts, rows, self._pool.matches),
+                self._boosts_by_row(rows),
+                self._terms_by_row(self._wide_boosts, rows, self._pool.about),
                 self.totals_as_given[places].tolist(),
                 *(column[places].tolist() for column in columns),
                 strict=True,
@@ -250,13 +253,13 @@ class Ranking(Sequence[Score]):
         source: str,
         topics: Sequence[str],
         about: Mapping[str, float],
-        boosts: Sequence[str],
+        boosts: Mapping[str, float],
         figures: Sequence[float],
     ) -> ScoreBreakdown:
         """Return the parts of one score.
 
-        `about` has what each topic adds that the item is about, `figures` its values in the columns of
-        `_scores_at`.
+        `about` has what each topic adds that the item is about, `boosts` what each boosted word adds, and
+        `figures` its values in the columns of `_scores_at`.
         """
         hours, days, recency, similarity, community, sources, reading, interest, taste = figures
         config, deltas = self._effective.config, self._effective.deltas
@@ -271,7 +274,7 @@ class Ranking(Sequence[Score]):
             topics=tuple(topics),
             about=tuple(about),
             about_worths=about,
-            boosts={word: config.keyword_boosts[word] for word in boosts},
+            boosts=boosts,
             similarity=similarity,
             community=community,
             reported_by=round(sources),
@@ -281,6 +284,15 @@ class Ranking(Sequence[Score]):
             interest=interest,
             taste=taste,
         )
+
+    def _boosts_by_row(self, rows: Ids) -> list[dict[str, float]]:
+        """Return for each of `rows` what each boosted word adds to it."""
+        found: list[dict[str, float]] = [{} for _ in rows]
+        for word, boost in self._effective.config.keyword_boosts.items():
+            worths = self._pool.boost_worth(word, wide=word in self._wide_boosts)[rows]
+            for place in np.flatnonzero(worths).tolist():
+                found[place][word] = boost * float(worths[place])
+        return found
 
     def _terms_by_row(
         self, terms: Iterable[str], rows: Ids, matches: Callable[[str], NDArray[np.bool_]]

@@ -132,9 +132,13 @@ def config_effective_many(*, reader_ids: Sequence[UUID]) -> dict[UUID, Effective
 
 
 def topics_of_all_readers() -> set[str]:
-    """Return every topic of any reader's settings, as spelled there; one query."""
-    rows = RankConfig.objects.exclude(topics=[]).values_list("topics", flat=True)
-    return {topic for topics in rows.iterator() for topic in topics}
+    """Return every topic of any reader's settings, and every boosted word that matches by meaning, as spelled
+    there; one query."""
+    rows = RankConfig.objects.exclude(topics=[], by_meaning=[])
+    found = set[str]()
+    for topics, words in rows.values_list("topics", "by_meaning").iterator():
+        found.update(topics, words)
+    return found
 
 
 def config_of_row(row: RankConfig | None) -> Config:
@@ -152,6 +156,7 @@ def config_of_row(row: RankConfig | None) -> Config:
         locked=tuple(row.locked),
         avoided=tuple(row.avoided),
         literal=tuple(row.literal),
+        by_meaning=tuple(row.by_meaning),
         other_names=names_read({OTHER_NAMES: row.other_names}),
         taste=TasteLevel(row.taste),
         shelf_lives=dict(row.shelf_lives),

@@ -152,12 +152,13 @@ class ConfigForm(forms.Form):
         return boosts
 
     def clean(self) -> dict[str, Any]:
-        """Add `pins`, only with values that differ from the page's, `literal` and `other_names`."""
+        """Add `pins`, only with values that differ from the page's, the boxes of meaning, and other names."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if any("\0" in name for name in self.data):
             self.add_error(None, gettext("A field is named with a character that no source or topic has."))
         cleaned["pins"] = self.typed_pins()
-        cleaned["literal"] = self.typed_literal()
+        cleaned["by_meaning"] = self.typed_meanings()
+        cleaned["literal"] = {term: not wide for term, wide in cleaned["by_meaning"].items()}
         cleaned["other_names"] = self.typed_names()
         for name in {name for names in cleaned["other_names"].values() for name in names}:
             if not term_searchable(name):
@@ -173,12 +174,12 @@ class ConfigForm(forms.Form):
                 )
         return cleaned
 
-    def typed_literal(self) -> dict[str, bool]:
-        """Return for each topic with a box "by meaning" on the page whether the box is empty."""
+    def typed_meanings(self) -> dict[str, bool]:
+        """Return for each topic or word with a box "by meaning" on the page whether it is ticked."""
         if not isinstance(self.data, MultiValueDict):
             return {}
         ticked = set(self.data.getlist(MEANING))
-        return {topic: topic not in ticked for topic in self.data.getlist(MEANING_SHOWN)}
+        return {term: term in ticked for term in self.data.getlist(MEANING_SHOWN)}
 
     def typed_names(self) -> dict[str, list[str]]:
         """Return the other names of each topic with a field for them on the page."""
@@ -287,7 +288,8 @@ def config_form(request: HttpRequest) -> ConfigForm:
 def _sent_data(sent: QueryDict) -> QueryDict:
     """Return the sent data with the chips, new words and ticked categories as lines of topics and boosts.
 
-    A topic at `less` becomes a word with less. At `usual` a topic or word is left out.
+    A topic at `less` becomes a word with less, which still counts by meaning, too. At `usual` a topic or word
+    is left out.
     """
     typed = sent.copy()
     topics, boosts = [sent.get("topics", "")], [sent.get("keyword_boosts", "")]
@@ -296,6 +298,9 @@ def _sent_data(sent: QueryDict) -> QueryDict:
             topics.append(name[len(TOPIC) :])
         elif name.startswith((TOPIC, WORD)) and level != USUAL:
             boosts.append(f"{name.partition(':')[2]}: {level}")
+            if name.startswith(TOPIC):
+                for field in (MEANING, MEANING_SHOWN):
+                    typed.appendlist(field, name[len(TOPIC) :])
         if name.startswith((TOPIC, WORD)):
             del typed[name]
     topics += [*sent.get(TOPIC_NEW, "").split(","), *sent.getlist(TOPIC_ADD)]

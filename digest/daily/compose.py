@@ -106,13 +106,13 @@ class Composition:
 
 def muted_items(pool: Pool, effective: EffectiveConfig, rows: Ids | None = None) -> set[int]:
     """Return the items of `pool` (at `rows`) whose keyword boosts add up to less than 0."""
-    boosts = effective.config.keyword_boosts
+    boosts, wide = effective.config.keyword_boosts, effective.config.boosts_wide
     if not any(boost < 0 for boost in boosts.values()):
         return set()
     at = np.arange(len(pool)) if rows is None else rows
     total = np.zeros(len(at))
     for word, boost in boosts.items():
-        total += boost * pool.matches(word)[at]
+        total += boost * pool.boost_worth(word, wide=word in wide)[at]
     return set(pool.ids[at[total < 0]].tolist())
 
 

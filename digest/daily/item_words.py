@@ -236,7 +236,11 @@ def _preferences(parts: Mapping[str, Any], source: str) -> list[str]:
     chips = [_("your topic: {topic}").format(topic=topic) for topic in parts["topics"]]
     chips += [_("about {topic}, by meaning").format(topic=topic) for topic in topics_about(parts)]
     for word, boost in parts["boosts"].items():
-        chips.append((_("more of “{word}”") if boost > 0 else _("less of “{word}”")).format(word=word))
+        by_words = _("more of “{word}”") if boost > 0 else _("less of “{word}”")
+        by_meaning = (
+            _("more about “{word}”, by meaning") if boost > 0 else _("less about “{word}”, by meaning")
+        )
+        chips.append((by_meaning if word in parts.get("boosts_about", ()) else by_words).format(word=word))
     weight = weight_of_source(parts["source_weight"], source)
     return [*chips, weight] if weight else chips
 
@@ -270,8 +274,11 @@ def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[
     for topic, worth in worths.items():
         words = _("about “{topic}” by meaning, without the word").format(topic=topic)
         lines.append(_part_line(_("Topic"), words, worth))
-    boosts = parts["boosts"].items()
-    lines += [_part_line(_("Keyword"), f"“{word}”{matched.get(word, '')}", boost) for word, boost in boosts]
+    for word, boost in parts["boosts"].items():
+        words = f"“{word}”{matched.get(word, '')}"
+        if word in parts.get("boosts_about", ()):
+            words = _("about “{topic}” by meaning, without the word").format(topic=word)
+        lines.append(_part_line(_("Keyword"), words, boost))
     if parts["similarity"] and parts["interest"] > INTEREST_MIN:
         words = _("{share} like what you found useful").format(share=percent(parts["similarity"]))
         lines.append(_part_line(_("Similarity"), words, parts["interest"] - 1 - named))

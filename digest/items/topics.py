@@ -50,16 +50,21 @@ class TopicCounts:
 
 
 def topic_counts(
-    *, reader_id: UUID, topics: Sequence[str], now: datetime, names: Mapping[str, Sequence[str]] = NO_NAMES
+    *,
+    reader_id: UUID,
+    topics: Sequence[str],
+    now: datetime,
+    names: Mapping[str, Sequence[str]] = NO_NAMES,
+    words: Sequence[str] = (),
 ) -> TopicCounts:
     """Return the counts over the reader's newest items of 30 days, at most 2,000; four queries.
 
     They count the items that ranking would match, by words, another name or a label. `names` has the other
-    names of topics, by the key of the topic.
+    names of topics, by the key of the topic. Of boosted `words` only what they match by meaning is counted.
     """
     candidates = items_candidates(reader_id=reader_id, now=now, days=TOPIC_DAYS, limit=ITEMS_MAX)
     pool = Pool(candidates, topics_about, in_steps=articles_shared)
-    pool.search_meanings(topics)
+    pool.search_meanings([*topics, *words])
     known = EMPTY_CATEGORIES.union(*map(topic_categories, topics))
     categories = _frequent_labels((one.categories for one in candidates), known)
     authors = _authors(candidates, known.union(map(category_key, categories)))
@@ -69,11 +74,13 @@ def topic_counts(
     for rows in others:
         rows.sort(key=lambda pair: (-pair[1], pair[0].casefold()))
     meanings = [
-        (topic, int((pool.about(topic) & ~says[topic]).sum())) for topic in topics if pool.has_meaning(topic)
+        (term, int((pool.about(term) & ~says.get(term, pool.matches(term))).sum()))
+        for term in dict.fromkeys((*topics, *words))
+        if pool.has_meaning(term)
     ]
-    words = words_of_items(f"{one.title}\n{one.text[:TEXT_CHARS]}" for one in candidates)
+    texts = words_of_items(f"{one.title}\n{one.text[:TEXT_CHARS]}" for one in candidates)
     known_names = {topic_key(name) for name in (*topics, *chain(*names.values()))}
-    proposed = [(topic, names_proposed(words, found, known_names)) for topic, found in says.items()]
+    proposed = [(topic, names_proposed(texts, found, known_names)) for topic, found in says.items()]
     return TopicCounts(
         total=len(candidates),
         topics=tuple(mine),

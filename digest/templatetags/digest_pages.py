@@ -239,6 +239,7 @@ def topic_counts(context: Mapping[str, Any], config: Config) -> TopicCounts:
         reader_id=context["request"].user.pk,
         topics=config.topics,
         names=config.other_names,
+        words=config.boosts_wide,
         now=timezone.now(),
     )
 

@@ -14,7 +14,9 @@ import structlog
 from django.utils.translation import gettext, gettext_noop
 
 from digest.days import day_of
+from digest.entities import ITEM_WINDOW_DAYS
 from digest.items.selectors import items_window, reader_source_titles, subscribed_own_names, subscribed_titles
+from digest.items.taken_in import TakenIn, taken_of
 from digest.models import Reader
 from digest.places import articles_shared
 from digest.signed import DRAFT_LIFETIME_S, values_read, values_sign
@@ -22,10 +24,12 @@ from ranking.config_body import body_changes, effective_body
 from ranking.config_words import change_words
 from ranking.entities import Candidate, EffectiveConfig, InvalidSetting, RankingError
 from ranking.mutes import SOURCE as MUTE_SOURCE
-from ranking.selectors import config_effective
+from ranking.selectors import config_effective, reading_once
 from ranking.services import Cause, body_change
+from suggestions.changes.boosts import BOOST_WORD, REDUCE_WORD
 from suggestions.changes.change import Change
 from suggestions.changes.registry import change_of_dict
+from suggestions.changes.topics import ADD_TOPIC
 from suggestions.preview import previews_of
 from suggestions.proposals import Facts, Preview, Refusal
 from suggestions.services.wish_models import wishes_by_model
@@ -44,6 +48,8 @@ from suggestions.wishes.written import wishes_of_line
 log = structlog.get_logger(__name__)
 SALT = "suggestions.services.wishes"
 ITEMS_SHOWN = 5
+# What a reader calls a subject counts by meaning, too.
+SUBJECTS = (ADD_TOPIC, BOOST_WORD, REDUCE_WORD)
 _CHANGED = gettext_noop("Your settings changed meanwhile, so nothing was applied. Ask again in words.")
 
 
@@ -52,6 +58,7 @@ class WishDraft:
     """A drafted change of a wish: its effect in words, and the items it is about.
 
     `signed` names it when it is accepted. `items` are the newest of the `about` items of the last seven days.
+    `taken` has what a subject that counts by meaning takes in; `None` for any other change.
     """
 
     signed: str
@@ -61,6 +68,7 @@ class WishDraft:
     items: tuple[Candidate, ...]
     about: int
     preview: Preview
+    taken: TakenIn | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +123,8 @@ def wishes_draft(*, reader: Reader, words: str, now: datetime, by_model: bool = 
     searches = searches_draft(reader=reader, words=words, now=now)
     if not searches.rest:
         return WishAnswer(words, notes=searches.notes, searches=searches.drafts, left=searches.left)
-    answer = _settings_draft(reader, words, searches.rest, now, by_model=by_model)
+    with reading_once():
+        answer = _settings_draft(reader, words, searches.rest, now, by_model=by_model)
     notes = (*searches.notes, *answer.notes)
     left = "; ".join(filter(None, (searches.left, answer.left)))
     return replace(answer, notes=notes, searches=searches.drafts, left=left)
@@ -158,7 +167,7 @@ def _known(reader: Reader) -> tuple[Facts, Names]:
     facts = Facts(effective=config_effective(reader_id=reader.pk), sources=frozenset(titles))
     config, called = facts.effective.config, subscribed_own_names(reader_id=reader.pk)
     topics = (*config.topics, *config.keyword_boosts)
-    return facts, Names(titles, topics, config.topics, called=called)
+    return facts, Names(titles, topics, config.topics, called=called, other_names=config.other_names)
 
 
 def _settings_draft(reader: Reader, words: str, asked: str, now: datetime, *, by_model: bool) -> WishAnswer:
@@ -267,6 +276,9 @@ def _drafts(
     previews = previews_of(reader_id=reader_id, before=effective, afters=afters, now=now)
     keys = {key for change, _ in possible for key in (change.label, change.within)}
     titles = reader_source_titles(reader_id=reader_id, keys=keys)
+    subjects = [change.label for change, _ in possible if change.kind in SUBJECTS]
+    found = taken_of(items, subjects, ITEM_WINDOW_DAYS) if subjects else []
+    taken = {one.topic: one for one in found}
     made = []
     for (change, after), preview in zip(possible, previews, strict=True):
         about = [item for item in articles_shared(items) if change.touches(item)]
@@ -274,7 +286,8 @@ def _drafts(
         label = titles.get(change.label, change.label)
         signed = _sign(reader_id, change, words)
         shown = tuple(about[:ITEMS_SHOWN])
-        made.append(WishDraft(signed, change, sentence, label, shown, len(about), preview))
+        takes_in = taken.get(change.label) if change.kind in SUBJECTS else None
+        made.append(WishDraft(signed, change, sentence, label, shown, len(about), preview, takes_in))
     return tuple(made), tuple(problems)
 
 

@@ -244,6 +244,7 @@ MADE = {
     "locked": ["a"],
     "avoided": ["b"],
     "literal": ["chess"],
+    "by_meaning": ["rust"],
     "other_names": {"chess": ["Elo"]},
     "mutes": [{"kind": "word", "value": "war", "until": None, "within": "a/b"}],
     "shelf_lives": {"a": 24},

@@ -117,6 +117,7 @@ def test_an_edit_touches_what_it_names_and_nothing_else(ada, now):
         "avoided": ["rust"],
         "mutes": [],
         "literal": [],
+        "by_meaning": [],
         "other_names": {},
         "taste": "off",
         "shelf_lives": {},

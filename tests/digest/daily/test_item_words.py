@@ -42,7 +42,7 @@ TERMS = {
 # What tells how large a term is, or is never above its neutral value. Freshness always has a line.
 DETAILS = {
     *("config_weight", "learned_delta", "interest", "opened", "shown", "named", "tastes", "about_worths"),
-    *("age_hours", "age_days", "recency"),
+    *("boosts_about", "age_hours", "age_days", "recency"),
 }
 
 

@@ -91,6 +91,50 @@ def test_such_an_item_gains_half_a_topic_to_a_whole_one_and_the_reader_is_told_w
     assert ("Topic", f"+ {gained:.2f}") in [(line.label, line.figure) for line in told.lines]
 
 
+def test_a_word_by_meaning_counts_as_a_topic_does_and_the_reader_is_told_why(ada, items, now):
+    """Less of tennis lowered the articles that say tennis, and left those about it on top."""
+    edit = ConfigEdit(keyword_boosts={"Tennis": -0.5}, by_meaning={"Tennis": True})
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=now)
+    assert meanings_update(now=now)["topics"] == 1
+    candidates = digest_candidates(reader=ada, date=now.date(), now=now)
+    effective = config_effective(reader_id=ada.pk)
+    ranking = candidates.ranking(effective)
+    found = {score.candidate.title: score.parts for score in ranking[:]}
+    parts = found[ABOUT_TENNIS]
+    assert -0.5 < parts.boosts["Tennis"] < -0.45 and parts.boosts_about == ("Tennis",)
+    assert parts.interest == pytest.approx(1 + parts.boosts["Tennis"])
+    assert found[SAY_TENNIS[0]].boosts == {"Tennis": -0.5} and found[SAY_TENNIS[0]].boosts_about == ()
+    assert found[OTHERS[0]].boosts == {}
+    told = score_explain(parts.as_dict(), 1.0, "Gazette")
+    assert "less about “Tennis”, by meaning" in told.chips
+    assert "about “Tennis” by meaning, without the word" in [line.words for line in told.lines]
+    muted = {choice.item_id for choice in candidates.choices(ranking, effective) if choice.muted}
+    assert {items[title].pk for title in (*SAY_TENNIS, ABOUT_TENNIS)} == muted
+    assert topic_meanings_prune() == 0
+
+
+def test_a_word_counts_by_meaning_until_its_box_is_emptied(client, ada, feed):
+    now = timezone.now()
+    for title in (*SAY_TENNIS, ABOUT_TENNIS, *OTHERS):
+        english(feed, title, now)
+    item_vectors_update(now=now)
+    edit = ConfigEdit(keyword_boosts={"tennis": -0.5, "rust": 0.5}, by_meaning={"tennis": True})
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=now)
+    meanings_update(now=now)
+    client.force_login(ada)
+    page = client.get("/ui/config?show=topics").content.decode()
+    assert 'name="by_meaning" value="tennis" checked' in page and 'value="rust" checked' not in page
+    form = {"version": "1", "recency_half_life_hours": "24", "ai_score_alpha": "0.1"}
+    chips = {"word:tennis": "less", "word:rust": "more"}
+    boxes = {"by_meaning_shown": "tennis", "by_meaning": "tennis"}
+    client.post("/ui/config", form | chips | boxes)
+    assert config_effective(reader_id=ada.pk).config.by_meaning == ("tennis",)
+    client.post("/ui/config", form | chips | {"by_meaning_shown": "tennis"})
+    config = config_effective(reader_id=ada.pk).config
+    assert config.by_meaning == () and config.keyword_boosts == {"tennis": -0.5, "rust": 0.5}
+    assert "“tennis” counts by its words alone" in client.get("/ui/history/settings").content.decode()
+
+
 def test_a_topic_stored_by_the_release_before_adds_a_half_until_it_is_made_again(ada, items, now):
     topic_meanings_update(topics=["tennis"], now=now)
     TopicMeaning.objects.update(steepness=None)

@@ -6,6 +6,7 @@ import pytest
 from django.core import signing
 from django.utils import translation
 
+from digest.items.vectors import item_vectors_update
 from digest.models import Reader
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
 from ranking.mutes import MuteFilter
@@ -23,6 +24,7 @@ from suggestions.services.wishes import (
 from suggestions.wishes.changes import BOOST_WISHED_MAX
 from suggestions.wishes.wish import WISH_CHARS_MAX, WISHES_MAX
 from tests.advisor.hostile.payloads import FORMS, INJECTIONS
+from tests.digest.items.test_meanings import ABOUT_TENNIS, OTHERS, SAY_TENNIS
 from tests.support.factories import CLOCK, FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 from tests.support.thinned import mostly_nightly
 
@@ -66,6 +68,52 @@ def accepted(reader: Reader, signed: str) -> WishAccepted:
     done = wish_accept(reader=reader, signed=signed, now=CLOCK)
     assert isinstance(done, WishAccepted), done
     return done
+
+
+def test_a_subject_that_is_wished_for_counts_by_meaning_and_shows_what_it_takes_in(ada: Reader):
+    carry(ada, "gazette.example", *SAY_TENNIS, ABOUT_TENNIS, *OTHERS, language="en")
+    item_vectors_update(now=CLOCK)
+    (draft,) = asked(ada, "less tennis").drafts
+    assert len(draft.taken.says) == len(SAY_TENNIS) and len(draft.taken.about) >= 1
+    assert ABOUT_TENNIS in draft.taken.titles
+    assert draft.sentence == "Less about “tennis”; “tennis” counts by meaning, too"
+    accepted(ada, draft.signed)
+    config = config_effective(reader_id=ada.pk).config
+    assert (config.keyword_boosts, config.by_meaning) == ({"tennis": -0.5}, ("tennis",))
+    (draft,) = asked(ada, "more tennis").drafts
+    accepted(ada, draft.signed)
+    config = config_effective(reader_id=ada.pk).config
+    assert (config.keyword_boosts, config.by_meaning) == ({}, ())
+    assert asked(ada, "add tennis to my interests").drafts[0].taken.about
+    assert asked(ada, "mute tennis").drafts[0].taken is None
+
+
+@pytest.mark.parametrize(
+    ("topics", "names", "words", "found"),
+    [
+        (["politics"], [], "weniger Politik", "politics"),
+        (["Politik"], [], "less politics", "Politik"),
+        (["politics", "Wimbledon"], [], "weniger Politik", "politics"),
+        (["tennis"], ["Wimbledon", "Tennissport"], "weniger Tennissport", "tennis"),
+        (["tennis"], ["Wimbledon"], "less about Wimbledon", "tennis"),
+        (["tennis"], [], "weniger Politik", "Politik"),
+    ],
+)
+def test_a_wish_finds_the_readers_own_topic_by_any_of_its_names(
+    reads: Reader, topics: list[str], names: list[str], words: str, found: str
+):
+    edit = ConfigEdit(topics=topics, other_names={topics[0]: names})
+    config_edit(reader_id=reads.pk, edit=edit, expected_version=0, now=CLOCK)
+    (draft,) = asked(reads, words).drafts
+    assert (draft.change.label, draft.change.after) == (found, -0.5)
+
+
+def test_a_german_wish_takes_in_what_is_filed_in_english_and_the_other_way_round(ada: Reader):
+    carry(ada, "gazette.example", "The house sits late", categories=["Politics"])
+    carry(ada, "zeitung.example", "Die Wahl ist aus", categories=["Politik"])
+    for words in ("weniger Politik", "less politics"):
+        (draft,) = asked(ada, words).drafts
+        assert draft.about == 2 and len(draft.taken.says) == 2
 
 
 def test_drafts_name_what_they_are_about_and_change_nothing(reads: Reader):
