@@ -304,13 +304,13 @@ class ApiTokenAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 
 class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
-    """A new invitation: the invited person, and its number of days."""
+    """A new invitation: the invited person, who invites, and its number of days."""
 
     days = forms.IntegerField(min_value=1, max_value=90, initial=VALID.days, help_text="Days until it ends.")
 
     class Meta:
         model = Invitation
-        fields = ["note"]
+        fields = ["note", "invited_by"]
 
 
 SHOWN_ONCE = (
@@ -335,9 +335,13 @@ class InvitationAdmin(OperatorAdmin):
         """Allow no changes: an invitation is made or revoked."""
         return False
 
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the operator's own name for a new invitation."""
+        return {"invited_by": request.user.get_username()}
+
     def save_model(self, request: HttpRequest, obj: Invitation, form: Any, change: bool) -> None:
         """Create the invitation and show its link to the operator, once."""
         days = timedelta(days=form.cleaned_data["days"])
-        row, link = invitation_issue(note=obj.note, now=timezone.now(), valid=days)
+        row, link = invitation_issue(note=obj.note, now=timezone.now(), valid=days, invited_by=obj.invited_by)
         obj.pk = row.pk
         messages.warning(request, format_html(SHOWN_ONCE, link))

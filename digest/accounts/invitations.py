@@ -27,11 +27,17 @@ VALID: Final = timedelta(days=7)
 SESSION_KEY: Final = "invitation"
 
 
-def invitation_issue(*, note: str, now: datetime, valid: timedelta = VALID) -> tuple[Invitation, str]:
+def invitation_issue(
+    *, note: str, now: datetime, valid: timedelta = VALID, invited_by: str = ""
+) -> tuple[Invitation, str]:
     """Create an invitation, and return it with its link, which is stored nowhere."""
     secret = secrets.token_urlsafe(SECRET_BYTES)
     row = Invitation.objects.create(
-        digest=_digest(secret), note=note[:100], created_at=now, expires_at=now + valid
+        digest=_digest(secret),
+        note=note[:100],
+        invited_by=invited_by[:100],
+        created_at=now,
+        expires_at=now + valid,
     )
     return row, site_link(reverse("digest:invitation", args=[secret]))
 
@@ -41,10 +47,15 @@ def invitation_is_open(*, secret: str, now: datetime) -> bool:
     return _open(secret, now).exists()
 
 
+def invitation_of(request: HttpRequest, *, now: datetime) -> Invitation | None:
+    """Return the invitation whose link this browser opened, if somebody can sign up with it."""
+    return _open(str(request.session.get(SESSION_KEY, "")), now).first()
+
+
 def signup_is_open(request: HttpRequest, *, now: datetime) -> bool:
     """Return whether this browser may sign up."""
     if settings.SIGNUP == "invite":
-        return invitation_is_open(secret=str(request.session.get(SESSION_KEY, "")), now=now)
+        return invitation_of(request, now=now) is not None
     return bool(settings.SIGNUP == "open")
 
 

@@ -282,6 +282,13 @@ class Invitation(models.Model):
 
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the secret in the link.")
     note = models.CharField(max_length=100, blank=True, help_text="Whom it is for. Only operators see it.")
+    invited_by = models.CharField(
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Who invites, as the invited person knows them. The page behind the link says it.",
+    )
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True, blank=True)

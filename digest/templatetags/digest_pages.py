@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
+from digest.accounts.invitations import invitation_of
 from digest.feeds.fetch import host_of
 from digest.feeds.first_fetch import LostFeeds
 from digest.feeds.first_fetch import feeds_lost as lost_of
@@ -27,6 +28,7 @@ from digest.items.selectors import reader_source_titles, reader_sources, source_
 from digest.items.topics import TopicCounts
 from digest.items.topics import topic_counts as counts_of_topics
 from digest.mail.render import mail_goes_out
+from digest.models import Invitation
 from digest.requests import reader_of
 from digest.web.pages import offline
 from digest.web.pages.costs import usd_words
@@ -115,6 +117,12 @@ def signup_is_open(context: Mapping[str, Any]) -> bool:
     """Return whether a visitor may sign up without an invitation."""
     request = context["request"]
     return bool(get_adapter(request).is_open_for_signup(request))
+
+
+@register.simple_tag(takes_context=True)
+def invitation_here(context: Mapping[str, Any]) -> Invitation | None:
+    """Return the invitation that led to this page, if one is needed."""
+    return invitation_of(context["request"], now=timezone.now()) if settings.SIGNUP == "invite" else None
 
 
 @register.simple_tag

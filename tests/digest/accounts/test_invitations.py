@@ -74,6 +74,22 @@ def test_five_friends_on_the_open_net_are_five(settings):
     assert {row.reader.username for row in used} == names()
 
 
+@pytest.mark.parametrize(
+    ("name", "heading"),
+    [("Olga <3", "Olga &lt;3 invites you to Tidings"), ("", "You are invited to Tidings")],
+)
+def test_the_page_behind_the_link_says_who_invites_to_what_and_for_how_long(
+    client: Client, settings, name: str, heading: str
+):
+    settings.SIGNUP = "invite"
+    client.get(link(invited_by=name))
+    page = client.get("/accounts/signup/").content.decode()
+    assert f"<h1>{heading}</h1>" in page and "<title>An invitation to Tidings" in page
+    assert "each article says why it is there" in page and "This invitation is for you alone, until" in page
+    settings.SIGNUP = "open"
+    assert "<h1>Sign up</h1>" in client.get("/accounts/signup/").content.decode()
+
+
 def test_a_look_at_the_link_and_a_mistake_use_up_nothing(client: Client, settings):
     settings.SIGNUP = "invite"
     one = link()
@@ -113,11 +129,15 @@ def test_an_operator_makes_a_link_that_is_shown_once(operator: Reader, client: C
     settings.SIGNUP = "invite"
     admin = Client()
     admin.force_login(operator)
-    made = admin.post("/admin/digest/invitation/add/", {"note": "Ben", "days": 3}, follow=True)
+    made = admin.post(
+        "/admin/digest/invitation/add/", {"note": "Ben", "invited_by": "Olga", "days": 3}, follow=True
+    )
     page = made.content.decode()
     path = re.search(r"/invitation/[\w-]{43}", page)[0]
     assert 'data-copy="invitation-link"' in page and "copy.js" in page
     row = Invitation.objects.get()
+    assert 'value="olga"' in admin.get("/admin/digest/invitation/add/").content.decode()
+    assert row.invited_by == "Olga"
     assert path[12:] not in str(vars(row)) and row.expires_at < timezone.now() + timedelta(days=4)
     assert path not in admin.get("/admin/digest/invitation/").content.decode()
     assert client.get(path).status_code == 302
