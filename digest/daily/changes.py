@@ -101,10 +101,14 @@ def change_words(change: OrderChange) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How far an item moved, or that it is new: in words, and short for where a row has one line."""
+    """How far an item moved, or that it is new: in words, and short for where a row has one line.
+
+    `because` is the reason of one that nothing of its own moved.
+    """
 
     words: str
     short: str
+    because: str = ""
 
 
 def mark_of(places: int | None) -> Mark:
@@ -112,6 +116,7 @@ def mark_of(places: int | None) -> Mark:
     if places is None:
         return Mark(_("New here"), _("new"))
     if places > 0:
-        return Mark(ngettext("Up {n} place", "Up {n} places", places).format(n=places), f"↑ {places}")
+        words = ngettext("Up {n} place", "Up {n} places", places)
+        return Mark(words.format(n=places), f"↑ {places}", _("others fell"))
     words = ngettext("Down {n} place", "Down {n} places", -places)
-    return Mark(words.format(n=-places), f"↓ {-places}")
+    return Mark(words.format(n=-places), f"↓ {-places}", _("others rose"))

@@ -153,11 +153,14 @@ def _page_end(digest: Digest, size: int) -> dict[str, Any]:
 
 
 def _mark_moves(shown: list[ShownItem], places: Mapping[int, int | None]) -> list[ShownItem]:
-    """Return the items, with words for those that moved or came in."""
-    return [
-        replace(entry, mark=mark_of(places[entry.item.pk])) if entry.item.pk in places else entry
-        for entry in shown
-    ]
+    """Return the items, with words for those that moved or came in, and at least one reason for moving."""
+    return [_mark_move(entry, places[entry.item.pk]) if entry.item.pk in places else entry for entry in shown]
+
+
+def _mark_move(entry: ShownItem, places: int | None) -> ShownItem:
+    mark = mark_of(places)
+    chips = entry.why.chips or ((mark.because,) if mark.because else ())
+    return replace(entry, mark=mark, why=replace(entry.why, chips=chips))
 
 
 def digest_items(reader: Reader, date: Date, now: datetime) -> list[int]:

@@ -1,8 +1,12 @@
 """Search: results, their order and visibility, and that no text breaks it."""
 
+import random
 import re
+import time
+from itertools import pairwise
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
@@ -423,3 +427,22 @@ def test_a_query_is_stopped_by_the_database_itself(
     assert answer.status_code == 200 and "took too long" in answer.content.decode()
     monkeypatch.undo()
     assert page.get("/ui/search", {"q": "tides"}).context["found"].total == 30, "the limit is over"
+
+
+def test_the_order_of_too_many_words_is_given_up_and_not_the_search(
+    ada: Reader, monkeypatch: pytest.MonkeyPatch
+):
+    """Twelve words in each of a thousand long texts took PostgreSQL half a minute to put in order."""
+    words = ["tide", "harbour", "council", "museum", "river", "market"]
+    words += ["bridge", "garden", "library", "tram", "storm", "lamp"]
+    feed = subscribe(ada).feed
+    for n in range(60):
+        chance = random.Random(n)
+        text = " ".join(chance.choices(words, k=9_000))
+        ItemFactory(feed=feed, source=feed.source, title=f"Tide {n}", text=text)
+    monkeypatch.setattr(search, "QUERY_S", 0.2)
+    asked = " ".join(f'"{one} {other}"' for one, other in pairwise(words))
+    began = time.monotonic()
+    result = items_search(reader_id=ada.pk, query=asked, now=timezone.now())
+    assert (result.total, result.stopped) == (60, connection.vendor == "postgresql")
+    assert time.monotonic() - began < 5
