@@ -32,7 +32,7 @@ FILED_MAX = 20
 
 @dataclass(frozen=True, slots=True)
 class TakenIn:
-    """Of `total` items of some `days`, the ids of those that say a topic, and of those that are about it.
+    """Of `total` items, the ids of those that say a topic, and of those that are about it.
 
     Newest first. `titles` are of up to five, first those that say it.
     """
@@ -42,18 +42,17 @@ class TakenIn:
     says: tuple[int, ...]
     about: tuple[int, ...]
     titles: tuple[str, ...] = ()
-    days: int = DAYS
 
 
 def topics_take_in(*, reader_id: UUID, topics: Sequence[str], now: datetime) -> list[TakenIn]:
     """Return the items of 30 days each topic would take in. A constant number of queries."""
     candidates = items_candidates(reader_id=reader_id, now=now, days=DAYS, limit=ITEMS_MAX)
-    return taken_of(candidates, topics, DAYS)
+    return taken_of(candidates, topics)
 
 
-def taken_of(candidates: Sequence[Candidate], topics: Sequence[str], days: int) -> list[TakenIn]:
-    """Return the items among `candidates` of so many days that each topic would take in, with up to five
-    titles, first those that say it. Two queries, and one for each 10,000 items."""
+def taken_of(candidates: Sequence[Candidate], topics: Sequence[str]) -> list[TakenIn]:
+    """Return the items among `candidates` that each topic would take in, with up to five titles, first those
+    that say it. Two queries, and one for each 10,000 items."""
     pool = _own_pool(candidates)
     pool.search_all(topics)
     pool.search_meanings(topics)
@@ -62,7 +61,7 @@ def taken_of(candidates: Sequence[Candidate], topics: Sequence[str], days: int) 
         says, about = np.flatnonzero(pool.matches(topic)), np.flatnonzero(pool.about(topic))
         titles = [candidates[row].title for row in [*says[:3], *about][:5]]
         in_words, by_meaning = (tuple(pool.ids[rows].tolist()) for rows in (says, about))
-        found.append(TakenIn(topic, len(candidates), in_words, by_meaning, tuple(titles), days))
+        found.append(TakenIn(topic, len(candidates), in_words, by_meaning, tuple(titles)))
     return found
 
 

@@ -14,9 +14,8 @@ import structlog
 from django.utils.translation import gettext, gettext_noop
 
 from digest.days import day_of
-from digest.entities import ITEM_WINDOW_DAYS
 from digest.items.selectors import items_window, reader_source_titles, subscribed_own_names, subscribed_titles
-from digest.items.taken_in import TakenIn, taken_of
+from digest.items.taken_in import taken_of
 from digest.models import Reader
 from digest.places import articles_shared
 from digest.signed import DRAFT_LIFETIME_S, values_read, values_sign
@@ -47,7 +46,9 @@ from suggestions.wishes.written import wishes_of_line
 
 log = structlog.get_logger(__name__)
 SALT = "suggestions.services.wishes"
-ITEMS_SHOWN = 5
+# Of these so many at least by meaning, if there are any.
+ITEMS_SHOWN, MEANT_SHOWN = 5, 2
+NONE_MEANT: frozenset[int] = frozenset()
 # What a reader calls a subject counts by meaning, too.
 SUBJECTS = (ADD_TOPIC, BOOST_WORD, REDUCE_WORD)
 _CHANGED = gettext_noop("Your settings changed meanwhile, so nothing was applied. Ask again in words.")
@@ -58,7 +59,7 @@ class WishDraft:
     """A drafted change of a wish: its effect in words, and the items it is about.
 
     `signed` names it when it is accepted. `items` are the newest of the `about` items of the last seven days.
-    `taken` has what a subject that counts by meaning takes in; `None` for any other change.
+    Those in `by_meaning` do not say the subject that they are about; they come last.
     """
 
     signed: str
@@ -68,7 +69,7 @@ class WishDraft:
     items: tuple[Candidate, ...]
     about: int
     preview: Preview
-    taken: TakenIn | None = None
+    by_meaning: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,24 +278,31 @@ def _drafts(
     keys = {key for change, _ in possible for key in (change.label, change.within)}
     titles = reader_source_titles(reader_id=reader_id, keys=keys)
     subjects = [change.label for change, _ in possible if change.kind in SUBJECTS]
-    found = taken_of(items, subjects, ITEM_WINDOW_DAYS) if subjects else []
-    taken = {one.topic: one for one in found}
+    found = taken_of(items, subjects) if subjects else []
+    by_meaning = {one.topic: frozenset(one.about) for one in found}
     made = []
     for (change, after), preview in zip(possible, previews, strict=True):
-        about = [item for item in articles_shared(items) if change.touches(item)]
+        meant = by_meaning.get(change.label, NONE_MEANT) if change.kind in SUBJECTS else NONE_MEANT
+        say = [item for item in articles_shared(items) if change.touches(item)]
+        meant -= {item.item_id for item in say}
+        about = [
+            *say[: ITEMS_SHOWN - min(len(meant), MEANT_SHOWN)],
+            *(i for i in items if i.item_id in meant),
+        ]
         sentence = _sentence(change, effective, after, titles)
         label = titles.get(change.label, change.label)
         signed = _sign(reader_id, change, words)
-        shown = tuple(about[:ITEMS_SHOWN])
-        takes_in = taken.get(change.label) if change.kind in SUBJECTS else None
-        made.append(WishDraft(signed, change, sentence, label, shown, len(about), preview, takes_in))
+        shown, count = tuple(about[:ITEMS_SHOWN]), len(say) + len(meant)
+        made.append(WishDraft(signed, change, sentence, label, shown, count, preview, meant))
     return tuple(made), tuple(problems)
 
 
 def _sentence(change: Change, before: EffectiveConfig, after: EffectiveConfig, titles: dict[str, str]) -> str:
-    """Return the change in the words of the history of settings."""
+    """Return the change in the words of the history of settings, without that its subject counts by
+    meaning."""
     rows = body_changes(effective_body(before), effective_body(after))
-    return "; ".join(change_words(row, titles) for row in rows)
+    named = [row for row in rows if row["field"] != "by_meaning"]
+    return "; ".join(change_words(row, titles) for row in named or rows)
 
 
 def _sign(reader_id: UUID, change: Change, words: str) -> str:

@@ -74,9 +74,10 @@ def test_a_subject_that_is_wished_for_counts_by_meaning_and_shows_what_it_takes_
     carry(ada, "gazette.example", *SAY_TENNIS, ABOUT_TENNIS, *OTHERS, language="en")
     item_vectors_update(now=CLOCK)
     (draft,) = asked(ada, "less tennis").drafts
-    assert len(draft.taken.says) == len(SAY_TENNIS) and len(draft.taken.about) >= 1
-    assert ABOUT_TENNIS in draft.taken.titles
-    assert draft.sentence == "Less about “tennis”; “tennis” counts by meaning, too"
+    titles = {item.title: item.item_id in draft.by_meaning for item in draft.items}
+    assert len(titles) == 5 and titles[ABOUT_TENNIS] and not titles[SAY_TENNIS[0]]
+    assert draft.about == len(SAY_TENNIS) + len(draft.by_meaning)
+    assert draft.sentence == "Less about “tennis”"
     accepted(ada, draft.signed)
     config = config_effective(reader_id=ada.pk).config
     assert (config.keyword_boosts, config.by_meaning) == ({"tennis": -0.5}, ("tennis",))
@@ -84,8 +85,8 @@ def test_a_subject_that_is_wished_for_counts_by_meaning_and_shows_what_it_takes_
     accepted(ada, draft.signed)
     config = config_effective(reader_id=ada.pk).config
     assert (config.keyword_boosts, config.by_meaning) == ({}, ())
-    assert asked(ada, "add tennis to my interests").drafts[0].taken.about
-    assert asked(ada, "mute tennis").drafts[0].taken is None
+    assert asked(ada, "add tennis to my interests").drafts[0].by_meaning
+    assert not asked(ada, "mute tennis").drafts[0].by_meaning
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_a_german_wish_takes_in_what_is_filed_in_english_and_the_other_way_round
     carry(ada, "zeitung.example", "Die Wahl ist aus", categories=["Politik"])
     for words in ("weniger Politik", "less politics"):
         (draft,) = asked(ada, words).drafts
-        assert draft.about == 2 and len(draft.taken.says) == 2
+        assert draft.about == 2 and not draft.by_meaning
 
 
 def test_drafts_name_what_they_are_about_and_change_nothing(reads: Reader):
