@@ -58,6 +58,15 @@ RING = """() => {
 }"""
 
 
+# Where the Undo of a row's rating and its thumbs end, as a share of the row's width.
+THUMBS = """row => {
+  const box = row.getBoundingClientRect();
+  const of = (key) => row.querySelector(`.rate [data-key=${key}]`)?.getBoundingClientRect();
+  const there = ["undo", "u", "d"].map(of).filter((one) => one?.width);
+  return there.map((one) => (one.right - box.left) / box.width);
+}"""
+
+
 @pytest.fixture
 def paper(ada: Reader) -> Digest:
     """Ada's digest of today: its items moved, came in, and are like what she rated."""
@@ -126,6 +135,8 @@ def test_no_button_stands_on_a_long_reason_whether_a_row_is_rated_or_not(
         assert shown.count() == len(rows)
         for row in shown.all():
             assert row.evaluate(COVERED) == [], (width, address)
+        for edges in (row.evaluate(THUMBS) for row in shown.all()):
+            assert edges == sorted(edges) and edges[-1] >= 0.97, "thumbs end the row, after Undo"
         shown.first.hover()
         assert shown.first.evaluate(COVERED) == [], (width, address)
 

@@ -396,6 +396,7 @@ def test_the_page_shows_the_strip_and_marks_and_the_next_day_neither(reading, no
     client.force_login(reading)
     page = client.get(reverse("digest:today")).content.decode()
     assert "You accepted a suggestion" in page and "New here" in page and "Up " in page
+    assert "others rose" in page
     assert reverse("ranking:version", args=[1]) in page
     clock(now + timedelta(days=1))
     page = client.get(reverse("digest:today")).content.decode()
