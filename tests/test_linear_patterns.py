@@ -143,6 +143,7 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
     "ranking.common.text.term_finder": lambda f, text: [f(term)(text) for term in TERMS],
     "ranking.common.text.subject_finder": lambda f, text: [f(term)(text) for term in TERMS],
     "ranking.common.text.known_topic": lambda f, text: f(text, topic_key),
+    "ranking.common.text.topic_identity": lambda f, text: f(text, topic_key),
     "ranking.common.text.topics_distinct": lambda f, text: f([text], topic_key),
     "ranking.common.text.term_matches": lambda f, text: [f(term, text) for term in TERMS],
     "ranking.common.text.term_named": lambda f, text: [f(term, text) for term in TERMS],
