@@ -1,4 +1,7 @@
-"""A Redis cache that raises no errors: while Redis is down, reads are misses and rate limits do not apply."""
+"""A Redis cache that raises no errors: while Redis is down, reads are misses and rate limits do not apply.
+
+While it is full, or takes no writes for another reason, writes are dropped, too.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +12,7 @@ from typing import Any, TypeVar
 import structlog
 from django.core.cache.backends.redis import RedisCache, RedisCacheClient
 from redis.backoff import NoBackoff
-from redis.exceptions import ConnectionError, TimeoutError
+from redis.exceptions import ConnectionError, RedisError, TimeoutError
 from redis.retry import Retry
 
 T = TypeVar("T")
@@ -28,10 +31,10 @@ class _Outage:
     until: float = 0.0
     logged_at: float = float("-inf")
 
-    def note(self, error: Exception) -> None:
+    def note(self, error: Exception, *, pause_s: float = PAUSE_S) -> None:
         """Stop using the server for a while, and log `cache_down` at most once a minute."""
         now = time.monotonic()
-        self.until = now + PAUSE_S
+        self.until = now + pause_s
         if now - self.logged_at >= LOG_EVERY_S:
             self.logged_at = now
             log.warning("cache_down", error=" ".join(str(error).split())[:200])
@@ -56,7 +59,9 @@ class _Client(RedisCacheClient):
             return work()
         except (ConnectionError, TimeoutError) as error:
             self._outage.note(error)
-            return fallback
+        except RedisError as error:  # it answers, and refuses: out of memory, read-only, a full disk
+            self._outage.note(error, pause_s=0.0)
+        return fallback
 
     def add(self, key: Any, value: Any, timeout: Any) -> bool:
         """Return whether the key is new. True while the server is down, so that locks and limits let pass."""
@@ -107,7 +112,7 @@ class _Client(RedisCacheClient):
 
 
 class FaultTolerantRedisCache(RedisCache):
-    """Django's Redis cache, which treats a lost connection as a miss and not as an error."""
+    """Django's Redis cache, which treats a lost connection or a refusal as a miss and not as an error."""
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, params)

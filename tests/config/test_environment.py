@@ -2,9 +2,12 @@
 
 import os
 import socket
+import socketserver
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +134,49 @@ def test_a_cache_that_is_down_is_told_once_and_misses_everything(dead_redis):
     assert "name" not in cache and not cache.clear()
     with pytest.raises(ValueError, match="name"):
         cache.incr("name")
+
+
+@pytest.fixture
+def full_redis(settings) -> Iterator[None]:
+    """Have a cache in a Redis that is full: it answers each write with an error."""
+    refusal = b"-OOM command not allowed when used memory > 'maxmemory'.\r\n"
+
+    class Full(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            while head := self.rfile.readline():
+                words = [
+                    self.rfile.readline() and self.rfile.readline().strip() for _ in range(int(head[1:]))
+                ]
+                reads = {b"GET": b"$-1\r\n", b"HELLO": b"-ERR unknown command\r\n", b"CLIENT": b"+OK\r\n"}
+                self.wfile.write(reads.get(words[0].upper(), refusal))
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Full) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"redis://127.0.0.1:{server.server_address[1]}/0"
+        settings.CACHES = {
+            "default": {"BACKEND": "config.cache.FaultTolerantRedisCache", "LOCATION": url},
+            "claims": {"BACKEND": "config.cache.FaultTolerantRedisCache", "LOCATION": url},
+        }
+        yield
+        cache._cache.get_client(write=True).connection_pool.disconnect()
+        server.shutdown()
+
+
+def test_with_a_cache_that_is_full_the_site_goes_on(full_redis, ada, now):
+    """Strangers add counters, and an operator may have given Redis little memory, or its disk is full."""
+    with structlog.testing.capture_logs() as said:
+        cache.set("name", 1)
+        assert cache.add("name", 1) and cache.get("name", "nobody") == "nobody"
+        cache.set_many({"name": 1})
+    assert [entry["event"] for entry in said] == ["cache_down"] and "OOM" not in str(cache.get("name"))
+    ada.set_password("a long word for ada")
+    ada.save()
+    form = {"login": "ada", "password": "a long word for ada"}
+    assert Client().post("/accounts/login/", form).status_code == 302
+    issued = token_issue(reader=ada, name="notes", scope="read", expires_at=None, now=now)
+    answer = Client().get("/api/search?q=tides", headers={"Authorization": f"Bearer {issued.secret}"})
+    assert answer.status_code == 200
 
 
 @pytest.mark.services
