@@ -1,13 +1,8 @@
-// Answering suggestions without a reload: each card tells what became of it, then makes room.
+// Answering suggestions without a reload: each card stays and tells what became of it.
 
 import { announce, ask, post, words } from "./http.js";
 
 const TEXT = words("suggestion-words");
-// Long enough to read what was done and what it teaches.
-const FADE_AFTER_MS = 5000;
-// A no may be followed by a reason.
-const FADE_AFTER_NO_MS = 12000;
-const fading = new WeakMap();
 const UNDO_AFTER_MS = 700;
 const WAITING = "[data-card]:not(.done, [data-over])";
 let applied = false;
@@ -80,9 +75,7 @@ async function acceptAll(form) {
     if (result.status === "accepted") finish(card, "accept", result.teaches);
     else fail(card, result);
   }
-  if (!ok) return;
-  form.hidden = true;
-  renewEffects();
+  if (ok) renewEffects();
 }
 
 // What the other cards would move, now that the digest is another one. The last page asked for counts, and
@@ -98,7 +91,10 @@ async function renewEffects() {
     const fresh = page.getElementById(card.id)?.querySelectorAll("[data-effect]") ?? [];
     card.querySelectorAll("[data-effect]").forEach((effect, n) => {
       if (effect.contains(document.activeElement)) effect.addEventListener("focusout", renewEffects, { once: true });
-      else if (fresh[n]) effect.replaceWith(fresh[n]);
+      else if (fresh[n]) {
+        fresh[n].style.minHeight = `${effect.getBoundingClientRect().height}px`;
+        effect.replaceWith(fresh[n]);
+      }
     });
   }
 }
@@ -123,11 +119,11 @@ function fail(card, data) {
   recount();
 }
 
-// The one button for all of them counts what still waits, and goes where it would be one or none.
+// The one button for all of them counts what still waits. It is hidden for one or none, and keeps its room.
 function recount() {
   const waiting = cards.querySelectorAll(WAITING).length;
   const form = document.querySelector("[data-accept-all]");
-  if (waiting < 2) form?.remove();
+  if (waiting < 2) form?.style.setProperty("visibility", "hidden");
   else if (form) form.querySelector("button").textContent = TEXT.accept_all.replace("{}", waiting);
 }
 
@@ -139,6 +135,7 @@ function disable(card, off) {
   card.querySelectorAll("button").forEach((button) => { button.disabled = off; });
 }
 
+// The card keeps its height, so that nothing moves under the pointer.
 // What an answer teaches comes in English, as all that programs are told, and is shown in the reader's language.
 function finish(card, verb, teaches) {
   const text = TEXT.done[verb];
@@ -153,12 +150,12 @@ function finish(card, verb, teaches) {
   const told = document.createElement("div");
   told.append(line, taught);
   const whyNot = verb === "reject" && card.querySelector("template[data-why-not]");
+  card.style.minHeight = `${card.getBoundingClientRect().height}px`;
   card.replaceChildren(told, undoOf(card), ...(whyNot ? [reasonsOf(whyNot)] : []));
   card.classList.add("done");
   recount();
-  announce(`${text}: ${title}. ${taught.textContent}`);
-  clearTimeout(fading.get(card));
-  fading.set(card, setTimeout(() => leave(card), whyNot ? FADE_AFTER_NO_MS : FADE_AFTER_MS));
+  const isLast = !cards.querySelector("[data-card]:not(.done)");
+  announce(`${text}: ${title}. ${taught.textContent} ${isLast ? allDone(told) : ""}`.trim());
 }
 
 function reasonsOf(template) {
@@ -183,37 +180,19 @@ function undoOf(card) {
   return form;
 }
 
-function leave(card) {
-  // Nobody has a button taken from under their hand, nor a reason they are about to give.
-  if (card.querySelector("button:hover, button:focus, [open]")) return setTimeout(() => leave(card), FADE_AFTER_MS);
-  card.classList.add("fading");
-  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  setTimeout(() => {
-    const group = card.closest("[data-group]");
-    const focused = card.contains(document.activeElement);
-    const next = card.nextElementSibling ?? group?.nextElementSibling?.querySelector("[data-card]");
-    card.remove();
-    if (focused) focus(next);
-    if (group && !group.querySelector("[data-card]")) group.remove();
-    const left = cards.querySelectorAll("[data-card]").length;
-    if (!left) allDone();
-  }, still ? 0 : 150);
-}
-
 function focus(element) {
   if (element?.matches("[data-card]")) element.tabIndex = -1;
   element?.focus({ preventScroll: true });
 }
 
-function allDone() {
-  // More wait than the page shows.
-  if (document.querySelector("[data-later]")) {
-    location.reload();
-    return;
-  }
-  const note = document.querySelector("[data-all-done]");
-  note.querySelector("h2").textContent = applied ? TEXT.all_done : TEXT.all_kept;
-  note.hidden = false;
-  if (document.activeElement === document.body) focus(note.querySelector("h2"));
-  announce(note.querySelector("h2").textContent);
+// Below the last answer: what comes next, once. Returns its words.
+function allDone(told) {
+  cards.querySelector("[data-next]")?.remove();
+  const next = Object.assign(document.createElement("p"), { className: "meta" });
+  next.dataset.next = "";
+  const more = document.querySelector("[data-later]");
+  if (more) next.append(link(location.pathname, TEXT.more));
+  else next.append(`${applied ? TEXT.all_done : TEXT.all_kept} `, link(cards.dataset.today, TEXT.see_today));
+  told.append(next);
+  return next.textContent;
 }

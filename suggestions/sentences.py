@@ -207,6 +207,8 @@ def script_words() -> dict[str, Any]:
         "other": _(ERROR_OTHER),
         "all_done": _(ALL_DONE),
         "all_kept": _(NOTHING_CHANGED),
+        "see_today": _("See today’s digest"),
+        "more": _("Show the next suggestions"),
         "undo": _(UNDO),
         "why_not": _("Why not?"),
         "accept_all": _(ACCEPT_ALL),
