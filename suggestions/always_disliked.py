@@ -19,6 +19,7 @@ from ranking.entities import EffectiveConfig
 from ranking.mutes import SOURCE, MuteFilter
 from suggestions.changes.change import Change
 from suggestions.changes.weights import REDUCE_SOURCE, SOURCE_STEP_MIN, weight_bounds
+from suggestions.kept import kept
 from suggestions.proposals import Facts
 from suggestions.rules import rule_cooldown, rule_duplicate, target_pinned, visibility_refusal
 from suggestions.selectors import facts_of
@@ -101,6 +102,11 @@ def _unseen(reader_id: UUID, before: EffectiveConfig, changes: list[Change], now
     """Return the sources of those changes whose effect nobody would have seen last week."""
     if not changes:
         return set()
-    week = week_for(reader_id=reader_id, before=before, changes=changes, now=now)
-    effects = zip(changes, week.effects(changes), strict=True)
-    return {change.target for change, effect in effects if visibility_refusal(change, effect)}
+
+    def make() -> set[str]:
+        week = week_for(reader_id=reader_id, before=before, changes=changes, now=now)
+        effects = zip(changes, week.effects(changes), strict=True)
+        return {change.target for change, effect in effects if visibility_refusal(change, effect)}
+
+    about = ["unseen", *((change.target, change.after) for change in changes)]
+    return kept(make, about=about, reader_id=reader_id, effective=before, now=now)

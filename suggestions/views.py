@@ -35,11 +35,12 @@ from suggestions.always_disliked import mute_offers
 from suggestions.changes.registry import PAGE_GROUPS, RULE_NOTES
 from suggestions.cut_chart import CutChart, cut_chart
 from suggestions.history_pages import decided_words
+from suggestions.kept import kept
 from suggestions.models import Evidence, Suggestion
 from suggestions.notes import NO_NOTE, Note, note_shown, notes_shown
 from suggestions.outcomes.selectors import effects_harmful
 from suggestions.outcomes.untaken import record_for
-from suggestions.preview import Side, suggestion_previews, suggestion_side_by_side
+from suggestions.preview import Side, previews_of, suggestion_side_by_side
 from suggestions.proposals import Preview, PreviewItem, Refusal, Resolved, WeekEffect, WeekItem
 from suggestions.selectors import (
     evidence_muted,
@@ -67,6 +68,9 @@ VERSION_DIGITS = 9
 HARM_SHOWN = timedelta(days=14)
 # A move by one place only makes room for another item.
 FAR = 2
+# Previews and last weeks of suggestions by id, and the ids of those that headlines can check.
+Measured = tuple[Mapping[int, Preview], Mapping[int, WeekEffect], frozenset[int]]
+NOTHING: Measured = ({}, {}, frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +188,7 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
     waiting = suggestions_pending(reader_id=reader_id)
     pending = waiting[:CARDS_MAX]
     effective = config_effective(reader_id=reader_id)
-    with searching_once():  # today's articles are among last week's
-        previews = suggestion_previews(reader_id=reader_id, suggestions=pending, now=now)
-        weeks = suggestion_weeks(reader_id=reader_id, before=effective, suggestions=pending, now=now)
+    previews, weeks, checkable = _measured(reader, effective, pending, now)
     cited = {row.source_key for suggestion in pending for row in suggestion.evidence.all()}
     moved = {i.source for p in previews.values() for i in (*p.enters, *p.leaves, *p.moves)}
     moved |= {i.source for effect in weeks.values() for i in (*effect.enters, *effect.leaves)}
@@ -198,7 +200,6 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
     is_cut = any(row.change.kind.axis for row in pending)
     rated = feedback_placed(reader_id=reader_id, rated=feedback_recent(reader_id=reader_id)) if is_cut else []
     ends = suggestions_wait_until(rows=Suggestion.objects.filter(pk__in=[s.pk for s in pending]), now=now)
-    checkable = suggestions_checkable(reader=reader, suggestions=pending, now=now)
     cards = [
         replace(
             _card(row, effective, previews[row.pk], titles, labels, notes.get(row.pk, NO_NOTE), muted),
@@ -228,6 +229,23 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
         "why_not": sentences.reasons_offered(),
         "words": sentences.script_words(),
     }
+
+
+def _measured(
+    reader: Reader, effective: EffectiveConfig, pending: Sequence[Suggestion], now: datetime
+) -> Measured:
+    """Return previews and last weeks by suggestion, and which ones headlines can check."""
+
+    def make() -> Measured:
+        with searching_once():  # today's articles are among last week's
+            afters = [row.change.applied(effective) for row in pending]
+            made = previews_of(reader_id=reader.pk, before=effective, afters=afters, now=now)
+            previews = {row.pk: preview for row, preview in zip(pending, made, strict=True)}
+            weeks = suggestion_weeks(reader_id=reader.pk, before=effective, suggestions=pending, now=now)
+        return previews, weeks, suggestions_checkable(reader=reader, suggestions=pending, now=now)
+
+    about = [(row.pk, row.label, row.suggested_value, row.checked) for row in pending]
+    return kept(make, about=about, reader_id=reader.pk, effective=effective, now=now) if pending else NOTHING
 
 
 def _card(

@@ -21,6 +21,7 @@ from hypothesis import settings as hypothesis_settings
 from digest import throttling
 from digest.feeds import rate_limit
 from digest.models import Reader
+from suggestions import kept
 from tests.support.factories import OperatorFactory, ReaderFactory
 
 pytest_plugins = [
@@ -84,8 +85,9 @@ def embedded(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reset rate limits between tests."""
+    """Reset rate limits between tests, and forget what was measured."""
     mine = uuid4()
+    monkeypatch.setattr(kept, "KEYS", f"kept:{mine}")
     monkeypatch.setattr(throttling, "KEYS", f"limit:{mine}")
     rest_key = rate_limit.LookupLock._rest_key
     monkeypatch.setattr(

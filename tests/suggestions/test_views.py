@@ -5,11 +5,14 @@ from collections.abc import Collection
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from advisor.models import Run
-from digest.models import Reader
+from digest.feedback.services import feedback_set
+from digest.models import Feed, Reader
 from ranking.common.phrases import Terms
 from ranking.entities import WeightChange
 from ranking.pool import Pool
@@ -412,6 +415,24 @@ def test_cards_cost_the_same_however_many(page: Client, ada: Reader, django_asse
     with django_assert_max_num_queries(65) as three:
         page.get(PAGE)
     assert len(one) == len(three)
+
+
+def test_a_second_visit_measures_nothing_again_until_a_rating_or_an_article_comes(page: Client, ada: Reader):
+    item = fresh_item(ada, hours=2)
+    suggested(ada)
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as made:
+            page.get(PAGE)
+        return len(made)
+
+    whole, again = queries(), queries()
+    assert again < whole - 20
+    feedback_set(reader=ada, item_id=item.pk, useful=True, now=timezone.now())
+    assert queries() > again + 20
+    assert queries() == again
+    Feed.objects.update(last_new_at=timezone.now())
+    assert queries() > again + 20
 
 
 def test_a_card_shows_the_weight_as_it_is_now_not_as_it_was_then(page: Client, ada: Reader):
