@@ -42,6 +42,8 @@ COMMUNITY_GAMMA = 3.0
 # number (docs/ranking.md).
 AGREEMENT_STEP = 0.1
 AGREEMENT_MAX = 0.5
+# From this factor of taste down, the reader wants less of an item: no rule of diversity lifts it over others.
+TASTE_DISLIKED = 0.8
 # The least interest. Several negative boosts together should not push an item below old, dead ones.
 INTEREST_MIN = 0.05
 
@@ -199,6 +201,10 @@ class Ranking(Sequence[Score]):
         """Return the scores of `item_ids`, in the order given. Raises `KeyError` for an unknown id."""
         at = {item_id: place for place, item_id in zip(self._order.tolist(), self.ids.tolist(), strict=True)}
         return self._scores_at(np.array([at[item_id] for item_id in item_ids], dtype=np.int64))
+
+    def disliked(self) -> set[int]:
+        """Return the items that the reader's taste counts against by a fifth or more."""
+        return set(self.ids[self._factors[self._order] <= TASTE_DISLIKED].tolist())
 
     def totals_without_penalties(self) -> Floats:
         """Return the totals without negative boosts, in the order of `ids`."""

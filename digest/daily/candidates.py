@@ -177,6 +177,7 @@ class DayCandidates:
             weights=effective.weights(),
             exceptions=Exceptions(
                 muted=muted_items(self.pool, effective, self.rows),
+                disliked=ranking.disliked(),
                 limits=effective.config.daily_limits,
                 reserved=self._unseen_of(effective.config.never_missed),
                 late=self.late,

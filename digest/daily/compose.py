@@ -16,6 +16,7 @@ from digest.daily.diversity import (
     RANKED,
     RATED,
     RESERVED,
+    SPREAD_MAX,
     Choice,
     ExclusionReason,
     alternate,
@@ -210,7 +211,8 @@ def _alternate_order(
     sources = {choice.item_id: choice.source for choice in choices}
     sources |= {item.item_id: item.source for item in rated.values()}
     unwanted = {choice.item_id for choice in best if choice.unwanted}
-    return alternate(ids[: max(0, rules.size - len(at))], at, sources, unwanted)
+    most = {one.source: one.places_of(SPREAD_MAX) for one in best if one.share > 1}
+    return alternate(ids[: max(0, rules.size - len(at))], at, sources, unwanted, most)
 
 
 def merge_at_ranks(ranked: Sequence[T], fixed: Mapping[int, T], size: int) -> list[T]:

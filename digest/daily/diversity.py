@@ -29,6 +29,9 @@ ALTERNATE_FIRST = 10
 # The first two screens. With many sources, one source has at most two of these places while others wait. Only
 # sources with new items count: readers of fifty feeds have that many on any day.
 SPREAD_FIRST, SPREAD_MAX, SPREAD_SOURCES = 15, 2, 20
+# From this effective weight on, which the smallest step of a suggestion reaches, the reader wants more of a
+# source, and its places grow with its weight. Else "more" would change nothing once it has its places.
+WEIGHT_WANTED = 1.1
 # Old posts that came late, on a day's page and its further pages together: as many as one document may bring
 # (`digest.feeds.arrival`). Without this limit 250 feeds took 21 of 30 places for posts of years ago.
 LATE_PLACES_MAX = 5
@@ -43,6 +46,8 @@ class Choice(NamedTuple):
     """One candidate for composition, with its source and story (`None`: no other report).
 
     `low`: its source's effective weight is below 1. `muted`: its keyword boosts add up to less than 0.
+    `disliked`: the reader's taste counts against it. `share`: how many times the places of another source its
+    source may have.
     `score` is its real score. `at_par` is its score if its source had weight 1, and `unmuted` its score
     without negative boosts. Both equal `score` if nothing counts against it. `most` is the daily limit of its
     source (`None`: no limit). `reserved`: its source is never missed, and no earlier digest has shown it.
@@ -54,6 +59,8 @@ class Choice(NamedTuple):
     story: int | None = None
     low: bool = False
     muted: bool = False
+    disliked: bool = False
+    share: float = 1.0
     score: float = 0.0
     at_par: float = 0.0
     unmuted: float = 0.0
@@ -63,8 +70,12 @@ class Choice(NamedTuple):
 
     @property
     def unwanted(self) -> bool:
-        """Return whether the reader wants fewer such items, by its source's weight or by keywords."""
-        return self.low or self.muted
+        """Return whether the reader wants fewer such items, by its source's weight, keywords or taste."""
+        return self.low or self.muted or self.disliked
+
+    def places_of(self, usual: int) -> int:
+        """Return how many places its source may have where a source has the `usual` ones."""
+        return math.ceil(usual * self.share)
 
 
 class ShareOrder(NamedTuple):
@@ -83,11 +94,12 @@ class ShareOrder(NamedTuple):
 class Exceptions:
     """The items that something other than their score counts for or against, and daily limits by source.
 
-    Keywords count against `muted` items. `reserved` ones wait for a place of theirs, and `late` ones came
-    with an old date.
+    Keywords count against `muted` items, and the reader's taste against `disliked` ones. `reserved` ones wait
+    for a place of theirs, and `late` ones came with an old date.
     """
 
     muted: Collection[int] = ()
+    disliked: Collection[int] = ()
     limits: Mapping[str, int] = field(default_factory=dict)
     reserved: Collection[int] = ()
     late: Collection[int] = ()
@@ -124,6 +136,8 @@ def choices_make(
                 story=stories.get(article, article),
                 low=low,
                 muted=item_id in exceptions.muted,
+                disliked=item_id in exceptions.disliked,
+                share=weight if weight >= WEIGHT_WANTED else 1.0,
                 score=total,
                 at_par=par,
                 unmuted=free,
@@ -174,7 +188,8 @@ def order_by_share(
     """Sort `choices` (best first) by the shares of sources in a digest of `size` places.
 
     `fixed` are the sources of items that have a place already, one entry per item. `cap` is a source's share
-    (`source_cap`); `None` computes it from `choices`.
+    (`source_cap`); `None` computes it from `choices`. Sources that the reader wants more of have a larger
+    one.
 
     Within the shares only the score decides; weights and boosts are part of it already. Places may be left
     over when no wanted item within its share remains. Only then do items beyond their share come before
@@ -184,7 +199,8 @@ def order_by_share(
     within: list[Choice] = []
     over: list[Choice] = []
     for choice in choices:
-        (within if taken[choice.source] < cap else over).append(choice)
+        most = cap if choice.share == 1 else choice.places_of(cap)
+        (within if taken[choice.source] < most else over).append(choice)
         taken[choice.source] += 1
     by_score = {choice.item_id for choice in choices[: max(0, size - len(fixed))]}
     turns = [n for n, c in enumerate(within, 1) if not c.unwanted or c.item_id in by_score]
@@ -200,16 +216,17 @@ def alternate(
     fixed: Mapping[int, int],
     sources: Mapping[int, str],
     unwanted: Collection[int] = (),
+    most: Mapping[str, int] | None = None,
 ) -> list[int]:
     """Return `ranked` (best first) reordered so that sources alternate in the first ten places.
 
     `fixed` maps a rank (from 1) to the item that keeps it; `sources` maps every candidate to its source. If
     the best item would follow one of its own source, or come right before a fixed one of it, the best item of
     another source takes the place. With twenty sources or more, a source that has two of the first fifteen
-    places waits in the same way. Nothing else moves. Items in `unwanted` are never lifted. Each source's
-    items keep their order, and so does everything beyond these places.
+    places (or those that `most` gives it) waits in the same way. Nothing else moves. Items in `unwanted` are
+    never lifted. Each source's items keep their order, and so does everything beyond these places.
     """
-    waiting, order, before = list(ranked), list[int](), ""
+    waiting, order, before, more = list(ranked), list[int](), "", most or {}
     spread = len({*sources.values()}) >= SPREAD_SOURCES
     taken = Counter(sources[item] for rank, item in fixed.items() if rank <= SPREAD_FIRST)
     for rank in range(1, (SPREAD_FIRST if spread else ALTERNATE_FIRST) + 1):
@@ -218,7 +235,7 @@ def alternate(
             continue
         if not waiting:
             break
-        full = {source for source, n in taken.items() if n >= SPREAD_MAX} if spread else set()
+        full = {one for one, n in taken.items() if n >= more.get(one, SPREAD_MAX)} if spread else set()
         beside: tuple[set[str], set[str]] = set(), set()
         if rank <= ALTERNATE_FIRST:
             beside = {before, _source_at(rank + 1, fixed, sources)}, {before}
@@ -296,7 +313,8 @@ DESCRIPTIONS: Mapping[ExclusionReason, str] = {
     ExclusionReason.LATE: gettext_noop("They came with an old date, and a day has places for five of these."),
     ExclusionReason.SOURCE_CAP: gettext_noop(
         "Their source had its share of the places, and other sources had something "
-        "too. The more sources you have, the smaller the share."
+        "too. The more sources you have, the smaller the share. A source you want more of has a larger "
+        "one."
     ),
     ExclusionReason.LOW_WEIGHT: gettext_noop(
         "Your settings, or your ratings, show less of their source. With “usual” they would be in the digest."

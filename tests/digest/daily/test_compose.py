@@ -146,6 +146,15 @@ def test_the_more_sources_there_are_the_smaller_is_the_share_of_each(sources, mo
     assert Counter(place.item_id // 1000 for place in shown)[0] == most
 
 
+def test_a_source_that_the_reader_wants_more_of_has_a_share_as_many_times_as_large_as_its_weight():
+    ranked = [
+        Choice(1000 * n + k, f"s{n}", share=1.3 if n < 2 else 1.0) for n in range(30) for k in range(30)
+    ]
+    shown = compose(ranked, Rules(30, novelty=False), SEED).places
+    counts = Counter(place.item_id // 1000 for place in shown)
+    assert [counts[n] for n in range(4)] == [3, 3, 2, 2]
+
+
 @given(st.integers(1, 300), st.integers(1, 100))
 def test_no_share_is_more_than_a_third_nor_less_than_an_equal_one(sources, size):
     cap = source_cap([Choice(n, str(n)) for n in range(sources)], (), size)
@@ -166,10 +175,14 @@ def test_who_wants_less_of_something_never_loses_it_to_what_scores_lower_within_
     last = max((at[item] for item in ids(composed)), default=-1)
     for choice in ranked[:last]:
         if choice.item_id in composed.left_out and sources[choice.source] == 1 and choice.story is None:
-            assert not (choice.low or choice.muted) or not rules.cap or at[choice.item_id] >= rules.size
+            assert not choice.unwanted or not rules.cap or at[choice.item_id] >= rules.size
 
 
-@pytest.mark.parametrize("wish", [{"low": True}, {"muted": True}], ids=["of the source", "of a word"])
+@pytest.mark.parametrize(
+    "wish",
+    [{"low": True}, {"muted": True}, {"disliked": True}],
+    ids=["of the source", "of a word", "by taste"],
+)
 def test_who_wants_a_little_less_of_something_still_sees_it_before_what_scores_lower(wish):
     ranked = items(*"aaaaaa", "b", "c", "d", "e", "f")
     ranked[8] = ranked[8]._replace(**wish)
@@ -182,7 +195,7 @@ def test_what_the_score_alone_would_show_is_not_passed_over_for_what_comes_often
 
 
 def test_what_the_reader_wants_less_of_takes_no_place_from_what_comes_often_and_scores_higher():
-    ranked = [*items(*"aaaaaa", "b", "c"), Choice(8, "d", low=True), Choice(9, "e", muted=True)]
+    ranked = [*items(*"aaaaaa", "b", "c"), Choice(8, "d", low=True), Choice(9, "e", disliked=True)]
     composed = compose(ranked, BY_SCORE, SEED)
     assert ids(composed) == [0, 1, 2, 3, 6, 7]
 

@@ -1,5 +1,6 @@
 """Among the first ten places sources alternate as long as another waits, and the order says so."""
 
+from collections import Counter
 from datetime import timedelta
 from itertools import pairwise
 
@@ -62,6 +63,15 @@ def test_the_order_beyond_the_first_ten_is_that_of_the_score():
 def test_what_is_wanted_less_is_lifted_past_nothing():
     assert order(items(*"aaabbb", low="b")) == "aaabbb"
     assert order(items(*"bbbaaa", low="b")) == "bababa"
+
+
+def test_a_source_that_is_wanted_more_has_three_of_the_first_fifteen_places_and_others_two():
+    ranked = [Choice(n, "a", share=1.3) for n in range(6)] + [Choice(10 + n, "b") for n in range(6)]
+    ranked += [Choice(100 + n, f"s{n}") for n in range(20)]
+    first = Counter(
+        place.item_id // 10 for place in compose(ranked, Rules(30, novelty=False), SEED).places[:15]
+    )
+    assert (first[0], first[1]) == (3, 2)
 
 
 def test_neighbours_of_an_item_that_was_rated_are_of_other_sources():
