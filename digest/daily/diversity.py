@@ -59,14 +59,14 @@ class Choice(NamedTuple):
     story: int | None = None
     low: bool = False
     muted: bool = False
-    disliked: bool = False
-    share: float = 1.0
     score: float = 0.0
     at_par: float = 0.0
     unmuted: float = 0.0
     most: int | None = None
     reserved: bool = False
     late: bool = False
+    disliked: bool = False
+    share: float = 1.0
 
     @property
     def unwanted(self) -> bool:

@@ -59,7 +59,11 @@ def texts_of_template(source: str) -> Iterator[Key]:
         yield context, texts[0], texts[1] if name in ("ngettext", "npgettext") else ""
 
 
-_TRANSLATED = re.compile(r"{%\s*blocktranslate\b.*?{%\s*endblocktranslate\s*%}|{#.*?#}", re.DOTALL)
+# Texts that are translated, comments, and the block with the classes of a page.
+_TRANSLATED = re.compile(
+    r"{%\s*blocktranslate\b.*?{%\s*endblocktranslate\s*%}|{#.*?#}|{% block looks %}.*?{% endblock %}",
+    re.DOTALL,
+)
 _CODE = re.compile(r"{%.*?%}|{{.*?}}", re.DOTALL)
 # An example of an English digest says so to readers of other languages.
 _EXAMPLE = re.compile(r"(?<=lang=\"en\">).*?(?=<figcaption)", re.DOTALL)

@@ -22,6 +22,7 @@ CHOICES = st.lists(
         low=st.booleans(),
         most=st.none(),
         reserved=st.just(False),
+        share=st.just(1.0),
     ),
     unique_by=lambda choice: choice.item_id,
     max_size=50,
@@ -121,7 +122,7 @@ def test_the_items_of_a_source_stay_in_their_order_and_nothing_is_moved_without_
 
 @given(CHOICES)
 def test_what_is_rated_where_it_stands_moves_nothing_else(ranked):
-    ranked = [choice._replace(low=False, muted=False) for choice in ranked]
+    ranked = [choice._replace(low=False, muted=False, disliked=False) for choice in ranked]
     rules = Rules(20, cap=False, novelty=False)
     source = {choice.item_id: choice.source for choice in ranked}
     first = [place.item_id for place in compose(ranked, rules, SEED).places]
