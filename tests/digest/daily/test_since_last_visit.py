@@ -121,7 +121,7 @@ def test_the_name_a_topic_was_found_by_is_told(page: Client, ada: Reader):
     page_text = article(page, item)
     assert "“AI” is one of yours, matched as “artificial intelligence”" in page_text
     assert "<td>“climate” is one of yours</td>" in page_text
-    assert "matched as “artificial intelligence”" in page.get("/ui/search?q=costs").content.decode()
+    assert f"/ui/item/{item.pk}#why" in page.get("/ui/search?q=costs").content.decode()
 
 
 def test_a_topic_that_left_is_told_as_well(page: Client, ada: Reader):

@@ -51,6 +51,7 @@ CHOICES = st.lists(
         most=st.none(),
         reserved=st.booleans(),
         late=st.just(False),
+        share=st.sampled_from([1.0, 1.3]),
     ),
     unique_by=lambda choice: choice.item_id,
     max_size=60,
