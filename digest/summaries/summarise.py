@@ -122,12 +122,12 @@ def _check(deadline: Deadline | None) -> None:
 
 def first_sentence(text: str) -> str:
     """Return the first usable sentence, in most feeds the publisher's own summary; "" if there is none."""
-    return next((sentence for sentence in sentences_of(text) if sentence_usable(sentence)), "")
+    return next(filter(sentence_usable, _lines_whole(sentences_of(text))), "")
 
 
 def sentence_usable(sentence: str) -> bool:
-    """Return whether a sentence can serve as a summary: right length, no link, no boilerplate."""
-    if not _is_long_enough(sentence) or len(sentence) > SUMMARY_CHARS_MAX:
+    """Return whether a sentence can serve as a summary: right length, whole, no link, no boilerplate."""
+    if not _is_long_enough(sentence) or len(sentence) > SUMMARY_CHARS_MAX or _begins_small(sentence):
         return False
     return not (_BOILERPLATE.search(sentence) or _LINK.search(sentence) or sentence.endswith((":", "：")))
 
@@ -158,6 +158,11 @@ def _lines_whole(sentences: Sequence[str]) -> list[str]:
     return [" ".join(parts) for parts in lines]
 
 
+def _begins_small(sentence: str) -> bool:
+    """Return whether it is the rest of a sentence that began elsewhere: its first letter is small."""
+    return next(filter(str.isalnum, sentence), "").islower()
+
+
 def _is_opening(title: str, sentence: str) -> bool:
     """Return whether a lead may begin with `sentence`."""
     is_extra = _BOILERPLATE.search(sentence) or _LINK.search(sentence) or _repeats(title, sentence)
@@ -180,7 +185,8 @@ def extract_of(title: str, text: str, deadline: Deadline | None = None) -> Extra
 
     Raises `TooSlow` after the deadline.
     """
-    candidates = [s for s in sentences_of(text, deadline)[: 4 * SENTENCES_READ] if sentence_usable(s)]
+    lines = _lines_whole(sentences_of(text, deadline)[: 4 * SENTENCES_READ])
+    candidates = [s for s in lines if sentence_usable(s)]
     _check(deadline)
     # A sentence that only repeats the title is no summary.
     sentences = [s for s in candidates if not _repeats(title, s)] or candidates

@@ -51,6 +51,20 @@ def test_an_extract_cites_itself_and_is_grounded():
     assert grounding_of(made.text, made.citations, title="Night ferries", text=TEXT).fault == ""
 
 
+def test_an_extract_joins_torn_lines_and_begins_no_sentence_in_the_middle():
+    torn = (
+        "It should have been quite simple, but if I am here\nwriting of icons something went wrong.\n"
+        "Icons\n\n(like those of every other site) are small pictures of the site."
+    )
+    found = extract_of("Icons are not hard", torn)
+    whole = "It should have been quite simple, but if I am here writing of icons something went wrong."
+    assert found and found.sentences == (whole,) and first_sentence(torn) == whole
+
+
+def test_a_text_without_the_beginning_of_a_sentence_has_no_extract():
+    assert extract_of("Icons", "and so the icons of all these sites went wrong again.") is None
+
+
 def test_a_sentence_that_only_repeats_the_title_is_no_summary():
     title = "The harbour council keeps the ferries running"
     found = extract_of(title, f"{title}. It will pay for them until the autumn comes.")
