@@ -15,9 +15,12 @@ const NEIGHBOURS = Object.fromEntries(
 );
 // So much of the open article's height goes by with Space, PageDown and PageUp: a few lines are seen twice.
 const SCREEN = 0.9;
+const SCROLLS = new Set([" ", "PageDown", "PageUp", "Home", "End", "ArrowDown", "ArrowUp"]);
 const PRESSED_BY_SPACE = "button, summary, input, audio, video";
 // The item that was last walked to, for when a button inside it has the focus, or nothing has.
 let current = null;
+// Whether the reader scrolled since. While a step of a walk still glides, the next one goes on from where it leads to.
+let strayed = true;
 let going = -PLACE_MS;
 
 off.checked = localStorage.getItem(SWITCH) === "yes";
@@ -29,7 +32,10 @@ document.addEventListener("focusin", ({ target }) => {
   current = target.closest("article[data-item]") ?? current;
 });
 
+for (const kind of ["wheel", "touchmove", "mousedown"]) document.addEventListener(kind, () => (strayed = true), { passive: true });
+
 document.addEventListener("keydown", (event) => {
+  strayed ||= SCROLLS.has(event.key);
   if (off.checked || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.isComposing || event.target.closest(EDITABLE) || document.querySelector("dialog[open]")) return;
   const place = event.timeStamp - going < PLACE_MS;
@@ -81,11 +87,15 @@ function here() {
   return all.includes(current) ? current : all.length === 1 ? all[0] : null;
 }
 
-/** Go to the next item, or with a step of -1 to the one before, that `wanted` is true for. */
+/**
+ * Go to the next item, or with a step of -1 to the one before, that `wanted` is true for. Whoever scrolled the item
+ * walked to out of the screen goes on at the first one in sight.
+ */
 function walk(step, wanted = () => true) {
   const all = items();
   const at = all.indexOf(current);
-  let next = at < 0 ? 0 : at + step;
+  const first = strayed && !(at >= 0 && isInSight(all[at])) ? all.findIndex(isInSight) : -1;
+  let next = first >= 0 ? first : at < 0 ? 0 : at + step;
   while (all[next] && !wanted(all[next])) next += step;
   if (all[next]) return stand(all[next]);
   // At the end of what is loaded, the next page of the list is loaded and walked into.
@@ -93,9 +103,16 @@ function walk(step, wanted = () => true) {
   return all.length > 0;
 }
 
+/** Return whether the title of an item is on the screen. */
+function isInSight(article) {
+  const { top } = article.getBoundingClientRect();
+  return top >= 0 && top < innerHeight;
+}
+
 function stand(article) {
   const target = article.querySelector("a[data-open]");
   if (!target) return false;
+  strayed = false;
   target.focus({ preventScroll: true });
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   article.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });

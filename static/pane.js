@@ -27,9 +27,10 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !pane.hidden && !document.querySelector("dialog[open]")) close();
 });
 
-// Back closes the article and stays on the list.
+// Back closes the article and stays on the list. Where the list was scrolled to before is restored only once it is left.
 addEventListener("popstate", () => {
   if (!pane.hidden) hide();
+  setTimeout(() => (history.scrollRestoration = "auto"));
 });
 
 /**
@@ -122,8 +123,11 @@ function put(link, piece) {
   forget();
   pane.replaceChildren(piece);
   const state = { pane: rowOf(link).dataset.item };
-  if (pane.hidden) history.pushState(state, "");
-  else history.replaceState(state, "");
+  if (pane.hidden) {
+    history.scrollRestoration = "manual";
+    history.pushState(state, "");
+    history.scrollRestoration = "auto";
+  } else history.replaceState(state, "");
   pane.hidden = false;
   pane.scrollTop = 0;
   root.dataset.paneOpen = "";
@@ -139,10 +143,15 @@ function close() {
 function hide() {
   wanted = null;
   const link = leave();
+  const row = link && rowOf(link);
+  const top = row?.getBoundingClientRect().top;
   pane.hidden = true;
   pane.replaceChildren();
   delete root.dataset.paneOpen;
-  link?.focus();
+  // Rows are higher without an article beside them. The one just read stays where it is.
+  link?.focus({ preventScroll: true });
+  if (row) scrollBy({ top: row.getBoundingClientRect().top - top, behavior: "instant" });
+  row?.scrollIntoView({ block: "nearest", behavior: "instant" });
 }
 
 /** Return the link whose article is open, which is so no more. */

@@ -78,6 +78,56 @@ def test_walking_on_reads_on_and_back_closes_the_article_and_stays_on_the_list(l
     lamps.wait_for_url("**/ui/sources")
 
 
+@pytest.mark.parametrize("density", ["comfortable", "compact"])
+@pytest.mark.parametrize("way", ["Escape", "Back"])
+def test_whoever_closes_the_article_stands_at_its_row_though_they_walked_far(
+    lamps: Page, ada: Reader, way: str, density: str
+):
+    Reader.objects.update(list_density=density)
+    for n in range(3, 28):
+        fresh_item(ada, hours=n + 1, title=f"Lamp {n}", text=f"Words about lamp {n}. " * 20)
+    lamps.goto("/ui/all")
+    link, other = (lamps.get_by_role("link", name=f"Lamp {n}", exact=True) for n in (24, 23))
+    row = lamps.locator("article.item", has_text="Lamp 24")
+    for n in range(25):
+        lamps.keyboard.press("j")
+        expect(lamps.get_by_role("link", name=f"Lamp {n}", exact=True)).to_be_focused()
+        if n == 1:
+            lamps.keyboard.press("o")
+            expect(lamps.locator("[data-pane] h2.title")).to_have_text("Lamp 1")
+    expect(lamps.locator("[data-pane] h2.title")).to_have_text("Lamp 24")
+    expect(row).to_be_in_viewport(ratio=1)
+    assert link.bounding_box()["x"] == other.bounding_box()["x"]
+    if way == "Back":
+        lamps.go_back()
+    else:
+        lamps.keyboard.press(way)
+    expect(lamps.locator("[data-pane]")).to_be_hidden()
+    lamps.wait_for_timeout(300)  # a browser restores where a list was scrolled to a moment later
+    expect(link).to_be_focused()
+    expect(row).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("key", ["j", "n", "k"])
+def test_whoever_scrolled_away_walks_on_from_what_they_see(lamps: Page, ada: Reader, key: str):
+    for n in range(3, 28):
+        fresh_item(ada, hours=n + 1, title=f"Lamp {n}", text=f"Words about lamp {n}. " * 20)
+    lamps.goto("/ui/all")
+    for pressed in "jj":
+        lamps.keyboard.press(pressed)
+    lamps.mouse.move(600, 400)
+    lamps.mouse.wheel(0, 1500)
+    lamps.wait_for_timeout(800)  # the wheel glides
+    first = lamps.evaluate(
+        "[...document.querySelectorAll('article.item')].findIndex((one) => one.getBoundingClientRect().y >= 0)"
+    )
+    assert first > 5
+    lamps.keyboard.press(key)
+    expect(lamps.get_by_role("link", name=f"Lamp {first}", exact=True)).to_be_focused()
+    lamps.keyboard.press("j")
+    expect(lamps.get_by_role("link", name=f"Lamp {first + 1}", exact=True)).to_be_focused()
+
+
 def test_back_from_the_full_page_stands_at_its_row(lamps: Page):
     lamps.goto("/ui/all")
     lamps.keyboard.press("j")
