@@ -62,8 +62,9 @@ def marking_undo(request: HttpRequest) -> HttpResponse:
     reader, at = reader_of(request), moment_or_404(request.POST.get("undo", ""))
     count = readings_undo(reader=reader, at=at)
     step_forget(reader=reader, kind=MARKED, at=at, now=timezone.now())
-    words = ngettext("{count} item unread again.", "{count} items unread again.", count)
-    messages.success(request, words.format(count=thousands(count)))
+    if count:  # none at a second press of the key, before the page of the first one came
+        words = ngettext("{count} item unread again.", "{count} items unread again.", count)
+        messages.success(request, words.format(count=thousands(count)))
     return redirect(return_path(request))
 
 

@@ -100,6 +100,15 @@ def test_another_reader_sees_and_undoes_nothing_of_it(page: Client, ada: Reader,
     assert len(read(ada)) == 4 and line_of(page, "/")
 
 
+def test_a_second_press_of_undo_says_nothing(page: Client, ada: Reader):
+    page.post("/ui/all/read", {"all": "1"})
+    at = Reader.objects.get(pk=ada.pk).undo_steps["marked"][0]["at"]
+    for _ in range(2):
+        page.post(UNDO, {"undo": at, "next": "/"})
+    body = page.get("/").content.decode()
+    assert "4 items unread again." in body and "0 items" not in body
+
+
 def test_two_markings_are_undone_one_after_the_other(page: Client, ada: Reader):
     page.post("/ui/all/read", {"all": "1", "source": "gazette.example"})
     page.post("/ui/all/read", {"all": "1"})
