@@ -126,6 +126,9 @@ def test_a_compact_digest_shows_titles_alone(page: Page, ada: Reader):
     Reader.objects.update(list_density="compact")
     page.goto("/")
     assert not page.locator(".lede").is_visible() and box(page.locator(".item"))["height"] < height - 20
+    page.set_viewport_size({"width": 1920, "height": 1000})
+    assert box(page.locator(".item"))["width"] > 1400
+    assert page.evaluate("document.documentElement.scrollWidth") == 1920
 
 
 @pytest.mark.parametrize("density", ["comfortable", "compact"])

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from digest.models import Reader
+from digest.models import Item, Reader
 from ranking.selectors import config_effective
 from suggestions.models import Suggestion
 from tests.suggestions.test_preview_page import paper
@@ -215,6 +215,7 @@ def test_a_button_of_a_stale_card_can_still_be_read(page: Page, ada: Reader, sch
 @pytest.mark.parametrize("width", [360, 1200])
 def test_a_preview_fits_and_shows_first_what_changes(page: Page, ada: Reader, width: int):
     suggestion = paper(ada)
+    Item.objects.update(title="A headline of many words about the harbour authority of the north " * 2)
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(f"{PAGE}/{suggestion.pk}/preview")
     rows = page.locator(".before-after tbody tr")
