@@ -116,8 +116,9 @@ function stand(article) {
   target.focus({ preventScroll: true });
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   article.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
-  // Beside an open article, walking on reads on.
-  if ("paneOpen" in document.documentElement.dataset) target.click();
+  // Beside an article that is open, or about to be, walking on reads on.
+  const { paneOpen, paneComes } = document.documentElement.dataset;
+  if ((paneOpen ?? paneComes) !== undefined) target.click();
   return true;
 }
 

@@ -41,10 +41,12 @@ async function open(link) {
   wanted = link;
   if (loading) return pass(rowOf(link));
   loading = true;
+  root.dataset.paneComes = "";
   try {
     for (let next = link; next; next = wanted === next ? null : wanted) await load(next);
   } finally {
     loading = false;
+    delete root.dataset.paneComes;
   }
 }
 

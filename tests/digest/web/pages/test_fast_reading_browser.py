@@ -85,6 +85,19 @@ def test_whoever_walks_on_while_an_article_comes_gets_the_one_they_rest_at_and_h
     assert lamps.evaluate("location.search") == "?unread=1"
 
 
+def test_whoever_walks_on_before_the_first_article_is_there_gets_the_one_they_rest_at(lamps: Page):
+    held: list[Route] = []
+    lamps.goto("/ui/all")
+    lamps.route("**/ui/item/*?pane=1", lambda route: held.append(route))
+    for pressed in "jojj":
+        lamps.keyboard.press(pressed)
+    for _ in range(2):
+        until(lamps, lambda: len(held), 1)
+        held.pop().continue_()
+    expect(lamps.locator("[data-pane] h2.title")).to_have_text("Lamp 2")
+    expect(lamps.get_by_role("link", name="Lamp 2", exact=True)).to_be_focused()
+
+
 def test_a_refused_article_says_so_in_the_pane_and_comes_by_itself(lamps: Page, ada: Reader):
     lamps.goto("/ui/all")
     lamps.keyboard.press("j")

@@ -119,7 +119,7 @@ def test_whoever_scrolled_away_walks_on_from_what_they_see(lamps: Page, ada: Rea
     lamps.mouse.wheel(0, 1500)
     lamps.wait_for_timeout(800)  # the wheel glides
     first = lamps.evaluate(
-        "[...document.querySelectorAll('article.item')].findIndex((one) => one.getBoundingClientRect().y >= 0)"
+        "[...document.querySelectorAll('.item')].findIndex((row) => row.getBoundingClientRect().top >= 0)"
     )
     assert first > 5
     lamps.keyboard.press(key)
