@@ -15,7 +15,7 @@ from suggestions.changes.change import REASONS, WROTE
 from suggestions.changes.registry import KINDS
 from suggestions.changes.weights import weight_bounds, weight_text
 from suggestions.planner.hypotheses import GAIN_MIN, MEANING, confidence_capped
-from suggestions.proposals import Preview, WeekEffect
+from suggestions.proposals import Preview, PreviewItem, WeekEffect
 from suggestions.reasons import TOO_MUCH, reason_code
 from suggestions.wording import (
     ACCEPT_ALL,
@@ -409,9 +409,7 @@ def _a_day_words(count: int, days: int) -> str:
 
 def ten_words(preview: Preview, *, source: str = "", name: str = "") -> str:
     """Return what a yes does to the first ten of today's page, as it is built then. Gains come first."""
-    moved = (*preview.enters, *preview.leaves, *preview.moves)
-    comes = [item for item in moved if _in_ten(item.after) and not _in_ten(item.before)]
-    goes = sum(_in_ten(item.before) and not _in_ten(item.after) for item in moved)
+    comes, goes = ten_changes(preview)
     if comes:
         own = sum(item.source == source for item in comes) if source else 0
         words = ngettext(
@@ -424,10 +422,17 @@ def ten_words(preview: Preview, *, source: str = "", name: str = "") -> str:
         words = ngettext(
             "A yes takes {n} article out of the first ten of today’s page.",
             "A yes takes {n} articles out of the first ten of today’s page.",
-            goes,
+            len(goes),
         )
-        return words.format(n=goes)
+        return words.format(n=len(goes))
     return _("Today’s page keeps its first ten with a yes.")
+
+
+def ten_changes(preview: Preview) -> tuple[list[PreviewItem], list[PreviewItem]]:
+    """Return the items that come into the first ten of today's page, and those that leave them."""
+    moved = (*preview.enters, *preview.leaves, *preview.moves)
+    comes = [item for item in moved if _in_ten(item.after) and not _in_ten(item.before)]
+    return comes, [item for item in moved if _in_ten(item.before) and not _in_ten(item.after)]
 
 
 def _in_ten(place: int | None) -> bool:

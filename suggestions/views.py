@@ -100,13 +100,17 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class WeekLines:
-    """Today and last week with a change, for a card: in words, and (article, name of its source) of last week
-    that come or go."""
+    """Today and last week with a change, for a card.
+
+    `comes` and `goes` are (article, name of its source) of the page that `words` ends with. If that is
+    today's, `later` tells of last week.
+    """
 
     words: str
-    comes: Sequence[tuple[WeekItem, str]]
-    goes: Sequence[tuple[WeekItem, str]]
+    comes: Sequence[tuple[PreviewItem | WeekItem, str]]
+    goes: Sequence[tuple[PreviewItem | WeekItem, str]]
     source: str = ""
+    later: str = ""
 
     @property
     def has_others(self) -> bool:
@@ -327,16 +331,27 @@ def _effect(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
 def _week(
     row: Suggestion, effect: WeekEffect, preview: Preview, titles: Mapping[str, str]
 ) -> WeekLines | None:
-    """Return what today's first ten show after a yes, and what last week would have shown: three articles
-    that come in and two that drop out."""
+    """Return what today's first ten show after a yes, and what last week would have shown.
+
+    Three articles that come in and two that drop out are listed: of today's ten if these change, else of last
+    week.
+    """
     source = row.target_key if row.change.kind.of_source else ""
     name = titles.get(source, source)
     if not (words := sentences.week_words(effect, source=source, name=name)):
         return None
-    words = f"{sentences.ten_words(preview, source=source, name=name)} {words}"
-    shown = effect.enters[:WEEK_ENTERS_SHOWN], effect.leaves[:WEEK_LEAVES_SHOWN]
-    comes, goes = ([(item, titles.get(item.source, item.source)) for item in some] for some in shown)
-    return WeekLines(words, comes, goes, source)
+    today = sentences.ten_words(preview, source=source, name=name)
+    lists: Sequence[Sequence[PreviewItem | WeekItem]] = (effect.enters, effect.leaves)
+    later = ""
+    if any(changes := sentences.ten_changes(preview)):
+        lists = [sorted(items, key=lambda one: one.source != source) for items in changes]
+        later = words
+    most = WEEK_ENTERS_SHOWN, WEEK_LEAVES_SHOWN
+    comes, goes = (
+        [(item, titles.get(item.source, item.source)) for item in items[:n]]
+        for items, n in zip(lists, most, strict=True)
+    )
+    return WeekLines(today if later else f"{today} {words}", comes, goes, source, later)
 
 
 def _move(item: PreviewItem, titles: Mapping[str, str]) -> Move:

@@ -92,12 +92,14 @@ def test_a_card_tells_what_the_next_today_shows_and_the_days_after(reads, now, k
     Suggestion.objects.update(created_at=now)
     _first_ten(reads, now)
     groups = cards_page(reader=reads, now=now)["groups"]
-    words = groups[0][2][0].week.words
+    lines = groups[0][2][0].week
+    words = f"{lines.words} {lines.later}".strip()
     before, after = _week(reads, now), _week(reads, now, card)
     new = [{*with_it} - {*without} for without, with_it in zip(before, after, strict=True)]
     own = sum(after[0][pk] == source for pk in new[0])
     told = re.match(r"A yes brings (\d+) articles? into the first ten of today’s page", words)
     assert (int(told[1]) if told else 0) == len(new[0]), words
+    assert not told or {item.item_id for item, _name in lines.comes} <= new[0]
     assert told or words.startswith("Today’s page keeps its first ten with a yes.")
     assert own == (len(new[0]) if kind == "boost_source" else 0)
     a_day = re.search(r": about (\d+) a day\.$", words)
