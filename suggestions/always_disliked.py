@@ -19,7 +19,7 @@ from ranking.entities import EffectiveConfig
 from ranking.mutes import SOURCE, MuteFilter
 from suggestions.changes.change import Change
 from suggestions.changes.weights import REDUCE_SOURCE, SOURCE_STEP_MIN, weight_bounds
-from suggestions.kept import kept
+from suggestions.measures import measure_once
 from suggestions.proposals import Facts
 from suggestions.rules import rule_cooldown, rule_duplicate, target_pinned, visibility_refusal
 from suggestions.selectors import facts_of
@@ -109,4 +109,4 @@ def _unseen(reader_id: UUID, before: EffectiveConfig, changes: list[Change], now
         return {change.target for change, effect in effects if visibility_refusal(change, effect)}
 
     about = ["unseen", *((change.target, change.after) for change in changes)]
-    return kept(make, about=about, reader_id=reader_id, effective=before, now=now)
+    return measure_once(make, about=about, reader_id=reader_id, effective=before, now=now)

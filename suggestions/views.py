@@ -35,7 +35,7 @@ from suggestions.always_disliked import mute_offers
 from suggestions.changes.registry import PAGE_GROUPS, RULE_NOTES
 from suggestions.cut_chart import CutChart, cut_chart
 from suggestions.history_pages import decided_words
-from suggestions.kept import kept
+from suggestions.measures import measure_once
 from suggestions.models import Evidence, Suggestion
 from suggestions.notes import NO_NOTE, Note, note_shown, notes_shown
 from suggestions.outcomes.selectors import effects_harmful
@@ -249,7 +249,11 @@ def _measured(
         return previews, weeks, suggestions_checkable(reader=reader, suggestions=pending, now=now)
 
     about = [(row.pk, row.label, row.suggested_value, row.checked) for row in pending]
-    return kept(make, about=about, reader_id=reader.pk, effective=effective, now=now) if pending else NOTHING
+    return (
+        measure_once(make, about=about, reader_id=reader.pk, effective=effective, now=now)
+        if pending
+        else NOTHING
+    )
 
 
 def _card(

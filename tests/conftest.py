@@ -21,7 +21,7 @@ from hypothesis import settings as hypothesis_settings
 from digest import throttling
 from digest.feeds import rate_limit
 from digest.models import Reader
-from suggestions import kept
+from suggestions import measures
 from tests.support.factories import OperatorFactory, ReaderFactory
 
 pytest_plugins = [
@@ -87,7 +87,7 @@ def embedded(request: pytest.FixtureRequest) -> Iterator[None]:
 def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reset rate limits between tests, and forget what was measured."""
     mine = uuid4()
-    monkeypatch.setattr(kept, "KEYS", f"kept:{mine}")
+    monkeypatch.setattr(measures, "KEYS", f"measures:{mine}")
     monkeypatch.setattr(throttling, "KEYS", f"limit:{mine}")
     rest_key = rate_limit.LookupLock._rest_key
     monkeypatch.setattr(

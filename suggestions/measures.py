@@ -17,12 +17,12 @@ from digest.models import Digest, Reader, Subscription
 from ranking.entities import EffectiveConfig
 
 T = TypeVar("T")
-KEYS = "suggestions:kept"
+KEYS = "suggestions:measures"
 # What was read meanwhile is counted after so long.
-KEPT_S = 600
+KEEP_S = 600
 
 
-def kept(
+def measure_once(
     make: Callable[[], T],
     *,
     about: Iterable[object],
@@ -46,5 +46,5 @@ def kept(
     found = cache.get(key)
     if found is None:
         found = make()
-        cache.set(key, found, KEPT_S)
+        cache.set(key, found, KEEP_S)
     return cast("T", found)
