@@ -45,6 +45,7 @@ def config_preview(request: HttpRequest) -> HttpResponse:
         form.add_error(None, error.message)
         return config_refused(request, form)
     page |= {"back": reverse("ranking:config"), "save": reverse("ranking:config"), "section": _("Settings")}
+    page["keeps_form"] = True
     return render(request, "suggestions/config_preview.html", page | {"typed": _typed_values(request)})
 
 

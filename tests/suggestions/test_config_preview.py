@@ -40,6 +40,14 @@ def test_a_setting_is_previewed_and_nothing_saved(page: Client, ada: Reader):
     assert config_effective(reader_id=ada.pk).config.topics == ("ferries",)
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_preview_of_settings_leads_back_to_what_was_typed_in_every_language(
+    page: Client, ada: Reader, language: str
+):
+    body = page.post(PREVIEW, FORM | {"topics": "ferries"}, headers={"accept-language": language})
+    assert 'name="again"' in body.content.decode()
+
+
 def test_one_goes_back_from_a_preview_with_what_was_typed(page: Client, ada: Reader):
     shown = page.post("/ui/config", FORM | {"topics": "ferries", "again": "1"})
     assert shown.status_code == 200 and 'name="topic:ferries"' in shown.content.decode()
