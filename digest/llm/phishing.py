@@ -19,7 +19,7 @@ whole, because the page shows them anyway. The time is linear in the text and th
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -448,7 +448,9 @@ monday tuesday wednesday thursday friday saturday sunday january february march 
 september october november december english
 """
 
-WORDS = frozenset(f"{_GRAMMAR} {_READING} {_EVERYDAY} {_SUBJECTS}".split())
+# Words that name no subject.
+PLAIN_WORDS = frozenset(f"{_GRAMMAR} {_READING} {_EVERYDAY}".split())
+WORDS = PLAIN_WORDS | frozenset(_SUBJECTS.split())
 # Words that may have a capital anywhere in a sentence.
 CAPITALISED = frozenset(_CALENDAR.split()) | {"i"}
 # Endings of words, and the letters to put in their place to get the plain word.
@@ -474,14 +476,14 @@ _ENDINGS = (
 )
 
 
-def word_known(word: str) -> bool:
-    """Return whether `word` (in lower case) is a plain word, or one with a usual ending."""
-    if word in WORDS or word in CAPITALISED:
+def word_known(word: str, words: Set[str] = WORDS) -> bool:
+    """Return whether `word` (in lower case) is one of `words`, or one with a usual ending."""
+    if word in words or (words is WORDS and word in CAPITALISED):
         return True
     for ending, put in _ENDINGS:
         if not word.endswith(ending) or len(word) < len(ending) + 2:
             continue
         stem = word[: -len(ending)] + put
-        if stem in WORDS or (len(stem) > 3 and stem[-1] == stem[-2] and stem[:-1] in WORDS):
+        if stem in words or (len(stem) > 3 and stem[-1] == stem[-2] and stem[:-1] in words):
             return True
     return False

@@ -23,7 +23,7 @@ from ranking.config_body import body_changes, effective_body
 from ranking.config_words import change_words
 from ranking.entities import Candidate, EffectiveConfig, InvalidSetting, RankingError
 from ranking.mutes import SOURCE as MUTE_SOURCE
-from ranking.selectors import config_effective, reading_once
+from ranking.selectors import config_effective, config_versions_by_number, reading_once
 from ranking.services import Cause, body_change
 from suggestions.changes.boosts import BOOST_WORD, REDUCE_WORD
 from suggestions.changes.change import Change
@@ -38,10 +38,10 @@ from suggestions.services.wished_searches import (
     searches_draft,
     searches_draft_again,
 )
-from suggestions.wishes.changes import change_of, until_note
+from suggestions.wishes.changes import change_back, change_of, until_note
 from suggestions.wishes.lookup import Lookup
 from suggestions.wishes.reading import wishes_read
-from suggestions.wishes.wish import WISH_CHARS_MAX, Names, Question, Wish
+from suggestions.wishes.wish import WISH_CHARS_MAX, WISHES_MAX, Names, Question, Wish
 from suggestions.wishes.written import wishes_of_line
 
 log = structlog.get_logger(__name__)
@@ -51,6 +51,8 @@ ITEMS_SHOWN, MEANT_SHOWN = 5, 2
 NONE_MEANT: frozenset[int] = frozenset()
 # What a reader calls a subject counts by meaning, too.
 SUBJECTS = (ADD_TOPIC, BOOST_WORD, REDUCE_WORD)
+# How far back the last change is looked for that is still in force.
+VERSIONS_LOOKED_AT = 10
 _CHANGED = gettext_noop("Your settings changed meanwhile, so nothing was applied. Ask again in words.")
 
 
@@ -168,7 +170,10 @@ def _known(reader: Reader) -> tuple[Facts, Names]:
     facts = Facts(effective=config_effective(reader_id=reader.pk), sources=frozenset(titles))
     config, called = facts.effective.config, subscribed_own_names(reader_id=reader.pk)
     topics = (*config.topics, *config.keyword_boosts)
-    return facts, Names(titles, topics, config.topics, called=called, other_names=config.other_names)
+    muted = tuple(mute.value for mute in config.mutes)
+    others = config.other_names
+    names = Names(titles, topics, config.topics, called=called, muted=muted, other_names=others)
+    return facts, names
 
 
 def _settings_draft(reader: Reader, words: str, asked: str, now: datetime, *, by_model: bool) -> WishAnswer:
@@ -181,7 +186,7 @@ def _settings_draft(reader: Reader, words: str, asked: str, now: datetime, *, by
     if reading.unread and by_model:
         found = wishes_by_model(reader_id=reader.pk, words=asked, names=names, today=today, now=now)
         reading = found or reading
-    notes, changes = list(reading.notes), []
+    notes, changes = list(reading.notes), _last_change_back(reader.pk, facts) if reading.undoes else []
     for wish in reading.wishes:
         change = change_of(wish, facts)
         if isinstance(change, Refusal):
@@ -191,6 +196,21 @@ def _settings_draft(reader: Reader, words: str, asked: str, now: datetime, *, by
         notes += [note] if (note := until_note(wish)) else []
     drafts, problems = _drafts(reader.pk, words, changes, items, facts.effective, now)
     return WishAnswer(words, drafts, reading.question, (*notes, *problems), left=reading.left)
+
+
+def _last_change_back(reader_id: UUID, facts: Facts) -> list[Change]:
+    """Return the changes that take back the newest version of which something is in force.
+
+    None if it changed more than a wish may. Two queries.
+    """
+    newest = facts.effective.config.version
+    numbers = range(newest, max(newest - VERSIONS_LOOKED_AT, 0), -1)
+    versions = config_versions_by_number(reader_id=reader_id, versions=numbers)
+    for row in (versions[number] for number in numbers if number in versions):
+        back = [change for one in row.changes if (change := change_back(one, facts.effective))]
+        if back and row.cause != Cause.REVERT:
+            return back if len(back) == len(row.changes) <= WISHES_MAX else []
+    return []
 
 
 def wish_drafts_again(*, reader: Reader, signed: Sequence[str], now: datetime) -> WishAnswer:

@@ -6,6 +6,8 @@ by one of the levels in Settings; topics and weights pass `suggestions.rules`.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote
 
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from ranking.config_body import term_searchable, term_visible
@@ -17,8 +19,20 @@ from ranking.mutes import PHRASE
 from ranking.mutes import SOURCE as MUTE_SOURCE
 from ranking.mutes import WORD as MUTE_WORD_KIND
 from ranking.setting_scale import FRESHNESS as FRESHNESS_LEVELS
+from ranking.taste.entities import TasteLevel
 from suggestions.changes.boosts import BOOST_WORD, REDUCE_WORD
-from suggestions.changes.change import ADD, FRESHER, MORE, NONE, REMOVE, UNMUTE, Change, Field, State
+from suggestions.changes.change import (
+    ADD,
+    FRESHER,
+    MORE,
+    NONE,
+    REMOVE,
+    UNMUTE,
+    Change,
+    ChangeKind,
+    Field,
+    State,
+)
 from suggestions.changes.daily_limits import DAILY_LIMIT
 from suggestions.changes.half_lives import MAKE_FRESHER, MAKE_OLDER
 from suggestions.changes.mutes import UNMUTE_ANYTHING, state_until
@@ -26,11 +40,12 @@ from suggestions.changes.never_missed import KEEP, NEVER_MISS
 from suggestions.changes.registry import kind_read
 from suggestions.changes.shelf_lives import SHELF_LIFE
 from suggestions.changes.source_rules import SourceRuleKind
+from suggestions.changes.tastes import ORDER_BY_TASTE
 from suggestions.changes.topics import ADD_TOPIC, REMOVE_TOPIC, topic_clean
 from suggestions.changes.weights import BOOST_SOURCE, REDUCE_SOURCE, weight_text
 from suggestions.proposals import Draft, Facts, Refusal
 from suggestions.rules import change_parse, target_pinned
-from suggestions.wishes.wish import AUTHOR, BIG, CATEGORY, FRESHNESS, SMALL, SOURCE, USUAL, Wish
+from suggestions.wishes.wish import AUTHOR, BIG, CATEGORY, FRESHNESS, SMALL, SOURCE, TASTE, USUAL, Wish
 
 WEIGHT_STEPS: Mapping[str, float] = {SMALL: 0.1, USUAL: 0.2, BIG: 0.3}
 BOOST_STEPS: Mapping[str, float] = {SMALL: 0.25, USUAL: 0.5, BIG: 0.75}
@@ -46,6 +61,8 @@ def change_of(wish: Wish, facts: Facts) -> Change | Refusal:
     """Return the change that a wish means for the present settings, or the refusal."""
     if wish.target.kind == FRESHNESS:
         return _freshness(wish, facts.effective)
+    if wish.target.kind == TASTE:
+        return _taste(wish, facts.effective)
     if wish.direction == UNMUTE:
         return _unmute(wish, facts.effective)
     if wish.direction == NONE:
@@ -75,6 +92,35 @@ def _unmute(wish: Wish, effective: EffectiveConfig) -> Change | Refusal:
         return Change(UNMUTE_ANYTHING, mute.value, mute.value, before, False, mute.kind, within=mute.within)
     words = gettext("“{label}” is not muted.").format(label=wish.target.label)
     return Refusal("no_change", words, wish.target.label)
+
+
+# One kind for each setting: making a change goes by its values alone.
+_BACK: Mapping[str, ChangeKind] = {
+    str(kind.field): kind
+    for kind in (
+        *(REMOVE_TOPIC, REDUCE_SOURCE, REDUCE_WORD, MAKE_FRESHER, ORDER_BY_TASTE, SHELF_LIFE, DAILY_LIMIT),
+        NEVER_MISS,
+    )
+}
+
+
+def change_back(row: Mapping[str, Any], effective: EffectiveConfig) -> Change | None:
+    """Return the change that takes back a row of a version's changes; `None` if it is no longer in force.
+
+    `None`, too, for a setting that no wish changes.
+    """
+    target, variant, within = row["target"], "", ""
+    kind = _BACK.get(row["field"])
+    if row["field"] == Field.MUTES:
+        head, _, target = target.partition(":")
+        variant, _, within = head.partition("@")
+        kind = kind_read(Field.MUTES, NONE if row["before"] else UNMUTE, variant)
+    if kind is None:
+        return None
+    change = Change(
+        kind, kind.key(target), target, row["after"], row["before"], variant, within=unquote(within)
+    )
+    return change if change.state_in(effective) == row["after"] else None
 
 
 def until_note(wish: Wish) -> str:
@@ -179,6 +225,20 @@ def _freshness(wish: Wish, effective: EffectiveConfig) -> Change | Refusal:
         further.reverse()
     after = further[-1 if wish.amount == BIG else 0]
     return Change(MAKE_FRESHER if fresher else MAKE_OLDER, "", "", hours, after)
+
+
+def _taste(wish: Wish, effective: EffectiveConfig) -> Change | Refusal:
+    """Return the next level of taste on the way, or the last one if nothing of it is wished for, or much."""
+    levels = [*TasteLevel] if wish.direction == MORE else [*reversed(TasteLevel)]
+    further = levels[levels.index(effective.config.taste) + 1 :]
+    if not further:
+        words = gettext("Your ratings change the order as little as a wish can make it already.")
+        if wish.direction == MORE:
+            words = gettext("Your ratings change the order as much as a wish can make it already.")
+        return Refusal("no_change", words, TASTE)
+    return ORDER_BY_TASTE.change(
+        effective, str(further[-1 if wish.amount == BIG or wish.direction == NONE else 0])
+    )
 
 
 def _mute(wish: Wish, effective: EffectiveConfig) -> Change | Refusal:

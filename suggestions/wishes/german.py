@@ -4,46 +4,45 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ranking.common.text import fold
-from suggestions.wishes.lexicon import FILLERS, PHRASES, words_read
+from suggestions.wishes.lexicon import APART_OF, FILLERS, FILLING, PHRASES, phrase_at, words_read
 
 # Each German phrase with the English one for it. "Please" has no meaning for the wish.
-GERMAN = {
-    tuple(map(fold, typed)): tuple(english.split())
-    for english, row in words_read("german.txt").items()
-    for typed in row
+_READ = words_read("german.txt")
+# Subjects that are interests of many, in the other language.
+OTHER_LANGUAGE: dict[str, list[str]] = {}
+for _pair in (fold(word).partition("=") for row in _READ.pop("subjects") for word in row):
+    for _one, _other in (_pair[::2], _pair[::-2]):
+        OTHER_LANGUAGE.setdefault(_one, []).append(_other)
+# Verbs of two halves, "blende … aus": the second one, at the end of a part, says what is meant.
+_SPLIT = {
+    (fold(verb), half): name.removeprefix(APART_OF)
+    for name in [name for name in _READ if name.startswith(APART_OF)]
+    for verb, _, half in _READ.pop(name)
+}
+GERMAN = {(fold(word),): ("please",) for row in _READ.pop(FILLING) for word in row} | {
+    tuple(map(fold, typed)): tuple(english.split()) for english, row in _READ.items() for typed in row
 }
 GERMAN |= {
     ("am", *typed): ("on", *day)
     for typed, day in GERMAN.items()
     if day[0].endswith("day") and len(day[0]) > 3
 }
-_SPLIT_VERBS = (
-    ("bring hol hole gib will möchte hätte zeig zeige", "zurück", "unmute"),
-    ("blende blend schalte schalt", "ein", "unmute"),
-    ("fahr fahre schraub schraube dreh drehe nimm", "zurück runter", "down"),
-    ("dreh drehe fahr fahre schraub schraube", "auf hoch rauf", "up"),
-    ("blende blend schalte schalt stell stelle mach mache dreh drehe lass", "aus ab", "hide"),
-    ("nimm nehme wirf werfe schmeiss lass räum sortier filter filtere", "raus weg heraus aus", "hide"),
-    ("halt halte", "fern", "hide"),
-    ("wenn falls", "gäbe", "would be nice if"),
-)
-# Verbs of two halves, "blende … aus": the second one, at the end of a part, says what is meant.
-_SPLIT = {
-    (typed, half): meant
-    for verbs, halves, meant in _SPLIT_VERBS
-    for typed in verbs.split()
-    for half in halves.split()
-}
 GERMAN |= {
     (f"{half}{verb}n" if verb.endswith("e") else f"{half}{verb}en",): (meant,)
     for (verb, half), meant in _SPLIT.items()
     if half not in ("ein", "ab", "gäbe")
 }
-_LONGEST = max(map(len, GERMAN))
 GERMAN_WORDS = {word for phrase in GERMAN for word in phrase}
 _ENGLISH = (FILLERS | {word for phrase in PHRASES for word in phrase}) - {"a"}
 _NEGATIVE = {"no", "nothing", "without"}
 _ENDS = {"and", "but", "or", "und", "aber", "oder", ",", ";", ".", "!", "?"}
+
+
+def umlauts(text: str) -> str:
+    """Return `text` with umlauts in the place of two letters each: "ü" for "ue"."""
+    for two, one in (("ae", "ä"), ("oe", "ö"), ("ue", "ü")):
+        text = text.replace(two, one)
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class Word:
 
 def is_german(words: Iterable[str]) -> bool:
     """Return whether as many of `words` are German words of wishes as are English ones, and any is."""
-    found = list(words)
+    found = [word for word in words if word[:1].isalpha()]
     german = sum(word in GERMAN_WORDS and word not in _ENGLISH for word in found)
     return german > 0 and german >= sum(word in _ENGLISH and word not in GERMAN_WORDS for word in found)
 
@@ -66,12 +65,8 @@ def german_words(words: Sequence[str]) -> list[tuple[list[Word], int]]:
     rows: list[tuple[list[Word], int]] = []
     at, negative, neither = 0, False, False
     while at < len(words):
-        read = next(
-            (n for n in range(min(_LONGEST, len(words) - at), 0, -1) if tuple(words[at : at + n]) in GERMAN),
-            1,
-        )
+        english, read = phrase_at(GERMAN, words, at) or ((words[at],), 1)
         typed = " ".join(words[at : at + read])
-        english = GERMAN.get(tuple(words[at : at + read]), (words[at],))
         if english[0] in _ENDS:
             negative = False
         elif english == ("more",) and negative:

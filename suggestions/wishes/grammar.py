@@ -5,38 +5,21 @@ out, and the rest is split at joining words. A clause without a direction takes 
 day at the end counts for all clauses that have none. Time grows only with the length.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import dropwhile, groupby
 
 from suggestions.changes.change import FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
-from suggestions.wishes.lexicon import (
-    AGAINST,
-    CONTRAST,
-    EVERY_WORDS,
-    EVERYTHING,
-    FILLERS,
-    FRESH_WORDS,
-    KIND_WORDS,
-    LENGTHS,
-    MISS,
-    NOT,
-    OLD_WORDS,
-    ONLY,
-    PRONOUNS,
-    SO_MUCH,
-    SUBJECT_WORDS,
-    TELLING,
-    THAN,
-    UNCLEAR,
-    WEAK,
-)
-from suggestions.wishes.limits import QUESTION, is_question, limit_of
+from suggestions.changes.daily_limits import LIMIT
+from suggestions.wishes import lexicon
+from suggestions.wishes.last_days import NUMBERS
+from suggestions.wishes.limits import PRAISE, QUESTION, TASTE, is_question, limit_of
 from suggestions.wishes.rule_words import OUT_OF_TODAY, SHELF
 from suggestions.wishes.tokens import (
     AMOUNT,
     BETWEEN,
-    CAP,
     CONDITION,
     DIRECTION,
     NAME,
@@ -51,7 +34,7 @@ from suggestions.wishes.tokens import (
 from suggestions.wishes.wish import BIG, SMALL, USUAL
 
 # They begin a reason, which is no wish: "less chess, it's dull".
-REASONS = frozenset({"it's", "that's", "they're", "because", "weil", "denn"})
+REASONS = lexicon.SETS["reasons"]
 # After these a sentence begins, which does not go on with the direction of the one before.
 STOPS = frozenset({".", "!", "?"})
 
@@ -63,9 +46,9 @@ class Clause:
     `direction` is "" if none was given, and `inherited` that of the clause before; `is_contrast` if it stands
     after "than" or "instead of". `about` is a word of
     `KIND_WORDS` before the target, or "". `halves` are the two names in "chess from Gazette", the possible
-    source second, and the word between them. `cap` is a number of articles a day, and `is_total` means of all
-    articles. `condition` are the words of one. `rule` is one for
-    a source, of `rule_words`. `limit` is a wish that settings cannot express, of `limits`.
+    source second, and the word between them. `condition` are the words of one. `rule` is one for
+    a source, of `rule_words`. `limit` is a wish that settings cannot express, of `limits`. `keeps`: its
+    condition names what should stay. `is_more`: a word for more is said, not only for liking.
     `first` and `last` are the bounds of direction and target, `span` those of everything that belongs to it.
     `dated` without `until` is an unreadable day.
     """
@@ -86,11 +69,11 @@ class Clause:
     until: date | None = None
     dated: bool = False
     halves: tuple[str, str, str] | None = None
-    cap: str = ""
-    is_total: bool = False
     condition: str = ""
     rule: str = ""
     limit: str = ""
+    keeps: bool = False
+    is_more: bool = False
     span: tuple[int, int] = (0, 0)
 
 
@@ -99,7 +82,7 @@ class _Part:
     """Tokens between two joining words, and the direction that a contrast gives them.
 
     `is_first`: a sentence begins, so the direction of the one before is not its own. `later` are the words of
-    a first day that is not today. `is_asked`: a question mark follows somewhere.
+    a first day that is not today. `is_asked`: a question mark follows somewhere. `leads`: no wish is before.
     """
 
     direction: str = ""
@@ -109,20 +92,31 @@ class _Part:
     is_first: bool = False
     later: str = ""
     is_asked: bool = False
+    keeps: bool = False
+    leads: bool = False
+
+    @property
+    def directed(self) -> list[str]:
+        """Return its directions, in order."""
+        return [token.value for token in self.tokens if token.kind == DIRECTION]
 
 
-def clauses_read(sentence: str, names: KnownNames, today: date) -> list[Clause]:
-    """Return the clauses of `sentence`, in order; `names` are the reader's own."""
+def clauses_read(sentence: str, names: KnownNames, today: date) -> tuple[list[Clause], list[str]]:
+    """Return the clauses of `sentence`, in order, and its words that mean something, but for a reason's.
+
+    `names` are the reader's own.
+    """
     tokens = tokens_read(sentence, names, today)
     found: list[Clause] = []
     leading: Token | None = None
+    telling: list[str] = []
     later, is_reason = "", False
     for part in _parts(tokens):
         later = part.later or ("" if part.is_first else later)
         if not part.tokens:
             found = [replace(c, condition=c.condition or later) for c in found]
             continue
-        part.condition = later
+        part.condition, part.leads = later, not found
         before = found[-1].direction if found and not part.is_first else ""
         days = [token for token in part.tokens if token.kind == UNTIL]
         if days and not [token for token in part.tokens if token.kind in (WORD, NAME, DIRECTION)]:
@@ -130,21 +124,25 @@ def clauses_read(sentence: str, names: KnownNames, today: date) -> list[Clause]:
             leading = None if found else days[0]
             found = [c if c.dated else replace(c, until=days[0].day, dated=True) for c in found]
             continue
-        is_reason = part.tokens[0].typed in REASONS or (is_reason and not part.is_first)
-        is_reason = is_reason and DIRECTION not in {token.kind for token in part.tokens}
-        if is_reason:
+        is_reason = _is_reason(part, is_reason)
+        if is_reason or _is_self(part, names.own):
             continue
-        caps = [token.value for token in part.tokens if token.kind == CAP]
+        telling += [one.typed for one in part.tokens if _is_telling(one)]
         rule = _rule(part.tokens)
-        clauses = _clauses(part, before)
-        if not clauses and (caps or rule or (part.tokens and _limit(part, ()))):
-            # A count or a rule alone, "at most five a day", is a clause about nothing. So is praise.
+        clauses = _clauses(part, before, names.own)
+        if part.leads and part.condition and not clauses:
+            # "When I'm away, no chess": for all that follows, until a sentence ends.
+            later = part.condition
+            found += [_clause(part, (), ())] if part.keeps else []
+            continue
+        if not clauses and rule:
+            # A count or a rule alone, "at most five a day", is a clause about nothing.
             clauses = [_clause(part, (), ())]
-        if found and (part.condition or caps or rule) and not any(clause.target for clause in clauses):
+        if found and (part.condition or rule) and not any(clause.target for clause in clauses):
             # "Less chess, except from Gazette." "Gazette, at most two a day." "Gazette, but not in Today."
-            cap = caps[0] if caps else found[-1].cap
-            given = replace(found[-1], condition=part.condition, cap=cap, rule=rule or found[-1].rule)
-            found[-1] = replace(given, span=(given.span[0], part.bounds[1]))
+            span, rule = (found[-1].span[0], part.bounds[1]), rule or found[-1].rule
+            given = replace(found[-1], condition=part.condition, keeps=part.keeps)
+            found[-1] = replace(given, rule=rule, span=span)
             continue
         if part.later and clauses and clauses[0].inherited:
             # "Mute chess and football after Friday."
@@ -152,23 +150,49 @@ def clauses_read(sentence: str, names: KnownNames, today: date) -> list[Clause]:
         found += _ruled_alike(found, clauses, part)
     if leading:
         found = [c if c.dated else replace(c, until=leading.day, dated=True) for c in found]
-    return _until_last(_join(_direction_first(_rule_first(found))))
+    return _until_last(_join(_direction_first(_rule_first(found)))), telling
+
+
+def _is_reason(part: _Part, was_reason: bool) -> bool:
+    """Return whether a part only says why: "because it's dull"."""
+    typed = [token.typed for token in part.tokens]
+    return (typed[0] in REASONS or (was_reason and not part.is_first)) and not part.directed
+
+
+def _is_self(part: _Part, own: Set[str]) -> bool:
+    """Return whether a part only says who the reader is, and names nothing of theirs."""
+    typed = " ".join(token.typed for token in part.tokens)
+    named = [one for one in part.tokens if one.kind == NAME or one.text in own]
+    return bool(_SELF.match(typed)) and not named and {*part.directed} <= {NONE, lexicon.NOT}
+
+
+# "I'm not a sports person", but not "I'm a fan of chess".
+_SELF = re.compile(
+    r"(?:i'm|i am|(?:ich )?bin)(?: \w+)?(?: not)? (?:an?|kein\w*|ein\w*) (?!.*\b(?:fan|freund)\b)"
+)
+
+
+def _is_telling(token: Token) -> bool:
+    is_word = token.kind == WORD and token.text not in _MEANINGLESS
+    return token.kind == NAME or (is_word and token.typed[:1].isalpha())
 
 
 def _rule(tokens: Sequence[Token]) -> str:
-    return next((token.value for token in tokens if token.kind == RULE), "")
+    rules = [token.value for token in tokens if token.kind == RULE]
+    return next((rule for rule in rules if rule.startswith(LIMIT)), (rules or [""])[0])
 
 
 def _ruled_alike(found: list[Clause], clauses: list[Clause], part: _Part) -> list[Clause]:
     """Return the clauses of a part, with the rule or the count of the one before if they have none."""
-    if not found or part.is_first or not (found[-1].rule or found[-1].cap):
+    if not found or part.is_first or not found[-1].rule:
         return clauses
     # "Never miss Gazette and Herald." "At most two a day of Gazette and Herald."
-    rule, cap = found[-1].rule, found[-1].cap
-    return [
-        replace(c, rule=rule, cap=cap) if not (c.rule or c.cap) and (c.inherited or not c.direction) else c
-        for c in clauses
-    ]
+    rule = found[-1].rule
+    numbers = [one.text for one in part.tokens if one.text in NUMBERS or one.text.isdecimal()]
+    if numbers and rule.startswith(LIMIT):
+        # "Gazette twice a day, Herald once."
+        rule = f"{LIMIT} {numbers[0]}"
+    return [replace(c, rule=rule) if not c.rule and (c.inherited or not c.direction) else c for c in clauses]
 
 
 def _rule_first(clauses: list[Clause]) -> list[Clause]:
@@ -198,15 +222,18 @@ def _join(clauses: list[Clause]) -> list[Clause]:
     """Return the clauses without those about "it", whose direction goes to the target before them."""
     found: list[Clause] = []
     for clause in clauses:
-        is_pronoun = clause.target in PRONOUNS or (
+        is_pronoun = clause.target in lexicon.PRONOUNS or (
             not clause.target and not clause.limit and not clause.length
         )
-        if found and found[-1].target and is_pronoun and clause.direction not in (FRESHER, OLDER):
-            given = found[-1].direction if found[-1].direction not in ("", WEAK) else clause.direction
+        can_join = found and found[-1].target and found[-1].limit in ("", PRAISE, QUESTION)
+        if found and found[-1].limit == TASTE and is_pronoun and not clause.target:
+            found[-1] = replace(found[-1], direction=clause.direction or found[-1].direction)
+        elif can_join and is_pronoun and clause.direction not in (FRESHER, OLDER):
+            given = found[-1].direction if found[-1].direction not in ("", lexicon.WEAK) else clause.direction
             last = max(found[-1].last, clause.last)
-            cap, rule = found[-1].cap or clause.cap, found[-1].rule or clause.rule
-            found[-1] = replace(found[-1], direction=given, last=last, cap=cap, rule=rule, limit="")
-        elif clause.target not in PRONOUNS or not clause.inherited:
+            rule = found[-1].rule or clause.rule
+            found[-1] = replace(found[-1], direction=given, last=last, rule=rule, limit="")
+        elif clause.target not in lexicon.PRONOUNS or not clause.inherited:
             found.append(clause)
     return found
 
@@ -238,9 +265,13 @@ def _parts(tokens: Sequence[Token]) -> list[_Part]:
     parts = [_Part()]
     for token in tokens:
         values = {one.value for one in parts[-1].tokens}
-        if token.kind != BETWEEN or (token.value == THAN and not values & {WEAK, MORE}):
+        leads = len(parts) == 2 and parts[1].direction == LESS and not parts[0].tokens and parts[1].tokens
+        if leads and (token.kind == BETWEEN or token.value in (lexicon.WEAK, MORE) or token.text == "please"):
+            # "Instead of chess rather tennis."
+            parts.append(_Part(MORE, [token] if token.kind == DIRECTION else []))
+        elif token.kind != BETWEEN or (token.value == lexicon.THAN and not values & {lexicon.WEAK, MORE}):
             parts[-1].tokens.append(token)
-        elif token.value in (CONTRAST, THAN):
+        elif token.value in (lexicon.CONTRAST, lexicon.THAN):
             if DIRECTION not in {one.kind for one in parts[-1].tokens}:
                 parts[-1].direction = MORE
             parts.append(_Part(LESS))
@@ -257,45 +288,33 @@ def _parts(tokens: Sequence[Token]) -> list[_Part]:
     return [part for part in parts if part.tokens or part.later]
 
 
-@dataclass(slots=True)
-class _Run:
-    """Directions, or words of a target, that follow one another."""
+def _clauses(part: _Part, before: str, own: Set[str]) -> list[Clause]:
+    """Return the clauses of one part: directions and targets in turns, paired in the order they began.
 
-    is_target: bool
-    tokens: list[Token]
-
-
-def _clauses(part: _Part, before: str) -> list[Clause]:
-    """Return the clauses of one part: directions and targets in turns, paired in the order they began."""
-    runs: list[_Run] = []
+    `own` are words that name something of the reader's.
+    """
     part.tokens = _without_courtesy(part.tokens)
-    condition = next((n for n, token in enumerate(part.tokens) if token.kind == CONDITION), None)
-    if condition is not None and _is_about(part.tokens[condition:]):
-        # "If it's about chess, hide it" is no more than "hide chess".
-        part.tokens[condition : condition + 2] = []
-    elif condition is not None:
-        # "In the mornings no politics": a condition may come first.
-        ends = [n for n, one in enumerate(part.tokens) if one.kind == DIRECTION and one.value != ONLY]
-        end = ends[0] if condition == 0 and ends else len(part.tokens)
-        part.condition = " ".join(token.typed for token in part.tokens[condition:end] if token.typed)
-        part.tokens = [*part.tokens[:condition], *part.tokens[end:]]
-    for token in part.tokens:
-        if token.kind in (AMOUNT, UNTIL, CAP, RULE) or (
-            token.kind == DIRECTION and token.value in (ONLY, SO_MUCH)
-        ):
-            continue
-        is_target = token.kind != DIRECTION
-        if token.kind == WORD and token.text in FILLERS - TELLING and not (runs and runs[-1].is_target):
-            if token.text in KIND_WORDS:
-                runs.append(_Run(True, [token]))
-            continue
-        if runs and runs[-1].is_target == is_target:
-            runs[-1].tokens.append(token)
-        else:
-            runs.append(_Run(is_target, [token]))
-    runs = [run for run in runs if not run.is_target or _strip(run.tokens)[0] or _marks(run.tokens)]
-    pairs = list(_pairs(runs))
-    made = [_clause(part, words, target) for words, target in pairs]
+    if part.tokens and (limit := _limit(part)):
+        return [_limited(part, limit)]
+    _take_condition(part)
+    # Alternately directions and words of a target, the first ones if `True`.
+    runs: list[tuple[bool, list[Token]]] = []
+    left_out = (lexicon.ONLY, lexicon.SO_MUCH)
+    tokens = [
+        one for one in part.tokens if one.kind not in (AMOUNT, UNTIL, RULE) and one.value not in left_out
+    ]
+    for is_way, group in groupby(tokens, key=lambda one: one.kind == DIRECTION):
+        run = [*dropwhile(_is_filling, group)]
+        if is_way and runs and runs[-1][0]:
+            runs[-1][1].extend(run)
+        elif is_way or _strip(run)[0] or any(one.text in lexicon.LENGTHS for one in run):
+            runs.append((is_way, run))
+    named = [not is_way and any(one.kind == NAME or one.text in own for one in run) for is_way, run in runs]
+    targets = sum(not is_way for is_way, _ in runs)
+    if any(named) and targets * 2 > len(runs) and NONE not in part.directed:
+        # "Put Gazette higher on display": words with no direction of their own are left over.
+        runs = [run for run, is_named in zip(runs, named, strict=True) if is_named or run[0]]
+    made = [_clause(part, words, target) for words, target in _pairs(runs)]
     if len(made) == 1:
         # Together with the words around it: an amount, a count, a condition.
         made = [replace(made[0], span=part.bounds)]
@@ -305,53 +324,84 @@ def _clauses(part: _Part, before: str) -> list[Clause]:
     return made
 
 
+def _is_filling(token: Token) -> bool:
+    around = lexicon.FILLERS - lexicon.TELLING - lexicon.KIND_WORDS.keys()
+    return token.kind == WORD and token.text in around
+
+
+def _limited(part: _Part, limit: str) -> Clause:
+    """Return the clause of a part that asks for what settings cannot express."""
+    fillers = lexicon.FILLERS
+    words = [one for one in part.tokens if one.kind == NAME or (one.kind == WORD and one.text not in fillers)]
+    made = _clause(part, [one for one in part.tokens if one.kind == DIRECTION], words)
+    ways = [way for way in (NONE, lexicon.AGAINST, LESS, MORE) if way in part.directed]
+    ways += [NONE for one in part.tokens if one.text in _NEGATIONS]
+    # "Follow my ratings less": how much they count is said by the words for how much.
+    way = ways[0] if limit == TASTE and ways else made.direction
+    if (
+        limit == TASTE
+        and way == NONE
+        and ({"so", "that"} & {one.typed for one in part.tokens} or lexicon.SO_MUCH in part.directed)
+    ):
+        # "My ratings are not so important."
+        way = LESS
+    return replace(made, span=part.bounds, direction=way, limit=limit)
+
+
+def _take_condition(part: _Part) -> None:
+    """Move the words of a condition out of the tokens of a part."""
+    tokens = part.tokens
+    at = next((n for n, one in enumerate(tokens) if one.kind == CONDITION), None)
+    if at is None:
+        return
+    about = [one.text for one in tokens[at : at + 3]]
+    if about in (["if", "it's", "about"], ["when", "it's", "about"]) and part.leads:
+        # "If it's about chess, hide it" is no more than "hide chess".
+        part.tokens = [*tokens[:at], *tokens[at + 2 :]]
+        return
+    # "In the mornings no politics": a condition may come first.
+    ways = [n for n, one in enumerate(tokens) if one.kind == DIRECTION and one.value != lexicon.ONLY]
+    ways = ways or [n for n, one in enumerate(tokens) if one.value == lexicon.ONLY and n > at + 1]
+    part.keeps = tokens[at].value == lexicon.KEEPS
+    end = ways[0] if at == 0 and ways and not part.keeps else len(tokens)
+    # "Chess can stay": what is kept stands before the verb.
+    at = 0 if part.keeps and at + 1 == end else at
+    part.condition = " ".join(one.typed for one in tokens[at:end] if one.typed)
+    part.tokens = [*tokens[:at], *tokens[end:]]
+
+
 def _without_courtesy(tokens: list[Token]) -> list[Token]:
     """Return the tokens without the "if" of "if there were more chess", or the "keep" of a rule."""
     if any(one.kind == RULE for one in tokens):
-        # "Keep Gazette out of Today."
-        tokens = [one for one in tokens if one.kind != CONDITION or not one.text.startswith("keep")]
+        # "Keep Gazette out of Today." "Keep it to two a day."
+        tokens = [one for one in tokens if one.value != lexicon.KEEPS and one.text not in ("if", "when")]
     first = next((n for n, one in enumerate(tokens) if one.kind in (DIRECTION, CONDITION)), None)
     if first is None or tokens[first].text not in ("if", "when"):
         return tokens
     directed = {one.value for one in tokens[first:] if one.kind == DIRECTION}
-    return [*tokens[:first], *tokens[first + 1 :]] if directed & {MORE, LESS} else tokens
+    would = directed and not lexicon.SETS["wishing"].isdisjoint(one.typed for one in tokens)
+    return [*tokens[:first], *tokens[first + 1 :]] if would or directed & {MORE, LESS} else tokens
 
 
-def _is_about(tokens: Sequence[Token]) -> bool:
-    return [token.text for token in tokens[:3]] in (["if", "it's", "about"], ["when", "it's", "about"])
-
-
-def _marks(tokens: Sequence[Token]) -> bool:
-    return any(token.text in LENGTHS for token in tokens)
-
-
-def _pairs(runs: Sequence[_Run]) -> Iterator[tuple[list[Token], list[Token]]]:
-    """Yield (directions, target): "less of this" or "this less", in either order."""
+def _pairs(runs: Sequence[tuple[bool, list[Token]]]) -> list[tuple[list[Token], list[Token]]]:
+    """Return (directions, target) of each target: "less of this" or "this less", in either order."""
+    leads = bool(runs) and (runs[0][0] or (len(runs) > 1 and not runs[-1][0]))
     rows: list[tuple[list[Token], list[Token]]] = []
-    leads = bool(runs) and (not runs[0].is_target or (len(runs) > 1 and runs[-1].is_target))
-    directions: list[Token] = []
-    for n, run in enumerate(runs):
-        if run.is_target:
-            following = runs[n + 1].tokens if not leads and n + 1 < len(runs) else []
-            rows.append((following if not leads else directions, run.tokens))
-            directions = []
-        elif leads:
-            directions = run.tokens
-    if leads and directions:
+    for n, (is_way, tokens) in enumerate(runs):
+        beside = runs[n - 1 : n] if leads else runs[n + 1 : n + 2]
+        if not is_way:
+            rows.append((beside[0][1] if beside and beside[0][0] else [], tokens))
+    if leads and runs[-1][0]:
         # Words after the last target belong to it: "use chess less". Or they have no target: "less, please".
-        if rows:
-            rows[-1] = ([*rows[-1][0], *directions], rows[-1][1])
-        else:
-            rows.append((directions, []))
-    yield from rows
+        directions, target = rows.pop() if rows else ([], [])
+        rows.append(([*directions, *runs[-1][1]], target))
+    return rows
 
 
 def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) -> Clause:
     target, about, subject, length = _strip(words)
-    caps = [token.value for token in part.tokens if token.kind == CAP]
     days = [token for token in part.tokens if token.kind == UNTIL]
     amounts = {token.value for token in part.tokens if token.kind == AMOUNT}
-    directed = [token.value for token in part.tokens if token.kind == DIRECTION]
     # A condition may have taken all tokens: "if at most two a day".
     own = [*directions, *words] or part.tokens
     bounds = (min(token.begin for token in own), max(token.end for token in own)) if own else part.bounds
@@ -359,8 +409,9 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
         direction=_direction(
             [token.value for token in directions],
             part.direction,
-            so_much=SO_MUCH in directed,
+            so_much=lexicon.SO_MUCH in part.directed,
             again=any(token.text == "again" for token in part.tokens),
+            negated=any(token.text in _NEGATIONS for token in part.tokens),
         ),
         target=_phrase(target),
         begin=target[0].begin if target else bounds[0],
@@ -372,38 +423,28 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
         about=about,
         subject=subject,
         length=length,
-        only=ONLY in directed and not directions,
+        only=lexicon.ONLY in part.directed and not directions,
+        is_more=MORE in {token.value for token in directions},
         is_contrast=bool(part.direction) and not directions,
         until=days[0].day if days else None,
         dated=bool(days),
         halves=_halves(target),
-        cap=caps[0].removeprefix("total ") if caps else "",
-        is_total=bool(caps) and caps[0].startswith("total "),
         condition=part.condition,
         rule=_rule(part.tokens),
-        limit=_limit(part, directed),
+        keeps=part.keeps,
     )
 
 
 def _phrase(tokens: Sequence[Token]) -> str:
     typed = [token.typed for token in tokens if token.typed]
     # "Apple apple apple" is said once.
-    phrase = " ".join(word for n, word in enumerate(typed) if [word] != typed[n - 1 : n])
-    head, _, subject = phrase.rpartition("-")
-    return head if head and subject in _SUBJECTS else phrase
-
-
-# The second half of a German compound that says that the first is a subject.
-_SUBJECTS = frozenset({"thema", "themen", "ergebnisse", "nachrichten", "artikel", "beiträge", "news", "kram"})
-_SUBJECTS |= {"meldungen", "geschichten", "sachen", "zeug", "posts", "texte"}
-# After a target they begin what is told of it.
-_TELLERS = frozenset({"i", "you", "we", "ich", "du", "wir"})
+    return " ".join(word for n, word in enumerate(typed) if [word] != typed[n - 1 : n])
 
 
 def _halves(tokens: Sequence[Token]) -> tuple[str, str, str] | None:
     """Return ("chess", "gazette", "from") of "chess from Gazette"; `None` for a target of one name."""
     for n, token in enumerate(tokens[1:-1], start=1):
-        if token.kind == WORD and token.text in ("from", "by", "about", "in"):
+        if token.kind == WORD and token.text in ("from", "by", "about", "in", "on"):
             of, about = _strip(tokens[:n])[0], _strip(tokens[n + 1 :])[0]
             if not of or not about:
                 return None
@@ -412,82 +453,97 @@ def _halves(tokens: Sequence[Token]) -> tuple[str, str, str] | None:
     return None
 
 
-def _limit(part: _Part, directed: Sequence[str]) -> str:
+def _limit(part: _Part) -> str:
     """Return the code of a request in this part that settings cannot express; "" for none."""
     words = [token for token in part.tokens if token.kind in (WORD, NAME)]
-    around = FILLERS | KIND_WORDS.keys() | LENGTHS
+    around = lexicon.FILLERS | lexicon.KIND_WORDS.keys() | lexicon.LENGTHS
     telling = {token.typed for token in words if token.kind == NAME or token.text not in around}
     typed = " ".join(token.typed for token in part.tokens if token.typed)
-    if is_question(typed, is_asked=part.is_asked):
+    directions = {*part.directed, part.direction} - {""}
+    if is_question(typed, directions, is_asked=part.is_asked):
         return QUESTION
-    return limit_of(set(typed.split()), telling, typed, {*directed, part.direction} - {""})
+    return limit_of(set(typed.split()), telling, typed, directions)
 
 
-def _direction(words: Sequence[str], given: str, *, so_much: bool, again: bool) -> str:
+def _direction(words: Sequence[str], given: str, *, so_much: bool, again: bool, negated: bool) -> str:
     """Combine several directions; `UNCLEAR` if they contradict each other."""
     found = set(words)
-    if MISS in found:
+    if lexicon.MISS in found:
         # "I don't want to miss": more. "I miss": more as well.
         return MORE
-    if found - {WEAK}:
-        found.discard(WEAK)
-    if so_much and found & {NONE, AGAINST, NOT}:
+    if found - {lexicon.WEAK}:
+        found.discard(lexicon.WEAK)
+    if given == LESS and found <= {FRESHER, OLDER} and len(found) == 1:
+        # "Rather today's than older ones."
+        return OLDER if FRESHER in found else FRESHER
+    if so_much and found & {NONE, lexicon.AGAINST, lexicon.NOT}:
         return LESS
     if not found:
         return given
-    if found == {WEAK}:
-        return UNMUTE if again else MORE
-    if NOT in found:
-        return AGAINST if found <= {NOT, AGAINST, WEAK} else UNCLEAR
+    if found == {lexicon.WEAK}:
+        return UNMUTE if again else lexicon.AGAINST if negated else MORE
+    if lexicon.NOT in found:
+        return lexicon.AGAINST if found <= {lexicon.NOT, lexicon.AGAINST, lexicon.WEAK} else lexicon.UNCLEAR
     if found <= _NEGATIVE:
         # "Always this chess: I can't stand it."
         return NONE if NONE in found else found.pop() if len(found) == 1 else LESS
     for pair, means in _TOGETHER.items():
         if found == pair:
             return means
-    return found.pop() if len(found) == 1 else UNCLEAR
+    return found.pop() if len(found) == 1 else lexicon.UNCLEAR
 
 
-_NEGATIVE = {LESS, NONE, AGAINST, REMOVE}
+_NEGATIVE = {LESS, NONE, lexicon.AGAINST, REMOVE}
+# With one of them elsewhere in a part, liking is the opposite: "I don't think Gazette is great".
+_NEGATIONS = lexicon.SETS["negations"]
 _TOGETHER = {
+    frozenset({MORE, UNMUTE}): MORE,
     frozenset({MORE, FRESHER}): FRESHER,
     frozenset({MORE, OLDER}): OLDER,
     frozenset({LESS, FRESHER}): OLDER,
     frozenset({LESS, OLDER}): FRESHER,
+    frozenset({NONE, OLDER}): FRESHER,
+    frozenset({NONE, FRESHER}): FRESHER,
+    frozenset({REMOVE, FRESHER}): FRESHER,
 }
 
 
 def _strip(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
     """Return a target without the words around it, its kind and its length, if named."""
     # "The football news I hid" are football news.
-    tellers = (n for n, one in enumerate(tokens[:-1]) if n and one.typed in _TELLERS)
+    tellers = (n for n, one in enumerate(tokens[:-1]) if n and one.typed in lexicon.SETS["tellers"])
     rest, about, subject, length = list(tokens[: next(tellers, len(tokens))]), "", False, ""
     while rest and rest[0].kind == WORD and rest[0].text in _BEFORE:
         word = rest[0].text
-        if len(rest) == 1 and word not in FILLERS | LENGTHS:
+        if len(rest) == 1 and word not in lexicon.FILLERS | lexicon.LENGTHS:
             break
-        about = KIND_WORDS.get(word, about)
-        length = word if word in LENGTHS else length
-        subject = subject or (bool(length or about) and word in SUBJECT_WORDS)
+        about = lexicon.KIND_WORDS.get(word, about)
+        length = word if word in lexicon.LENGTHS else length
+        subject = subject or (bool(length or about) and word in lexicon.SUBJECT_WORDS)
         rest.pop(0)
-    while len(rest) > 0 and rest[-1].kind == WORD and (rest[-1].text in FILLERS | SUBJECT_WORDS):
+    while (
+        len(rest) > 0 and rest[-1].kind == WORD and (rest[-1].text in lexicon.FILLERS | lexicon.SUBJECT_WORDS)
+    ):
         word = rest.pop().text
-        subject = subject or word in SUBJECT_WORDS
-    at = next((n for n, one in enumerate(tokens[:-1]) if one.kind == WORD and one.text in TELLING), None)
-    if at is not None and rest in ([], [tokens[at]]) and tokens[at + 1].text not in KIND_WORDS:
+        subject = subject or word in lexicon.SUBJECT_WORDS
+    at = next(
+        (n for n, one in enumerate(tokens[:-1]) if one.kind == WORD and one.text in lexicon.TELLING), None
+    )
+    if at is not None and rest in ([], [tokens[at]]) and tokens[at + 1].text not in lexicon.KIND_WORDS:
         # "Good news", "opinion pieces": a wish. Each word alone would be another one.
         rest = list(tokens[at : at + 2])
     return rest, about, subject, length
 
 
-_BEFORE = FILLERS | KIND_WORDS.keys() | LENGTHS | EVERY_WORDS
+_BEFORE = lexicon.FILLERS | lexicon.KIND_WORDS.keys() | lexicon.LENGTHS | lexicon.EVERY_WORDS
+_MEANINGLESS = _BEFORE | lexicon.SUBJECT_WORDS | lexicon.EVERYTHING | lexicon.PRONOUNS | lexicon.CARRYING
 
 
 def target_special(target: str) -> str:
     """Return `FRESHER` or `OLDER` for a target that is an age, "all" for everything, else ""."""
     words = set(target.split())
-    if words and words <= FRESH_WORDS:
+    if words and words <= lexicon.FRESH_WORDS:
         return FRESHER
-    if words and words <= OLD_WORDS:
+    if words and words <= lexicon.OLD_WORDS:
         return OLDER
-    return "all" if words & EVERYTHING and words <= EVERYTHING | FILLERS else ""
+    return "all" if words & lexicon.EVERYTHING and words <= lexicon.EVERYTHING | lexicon.FILLERS else ""

@@ -4,24 +4,21 @@ import re
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july"),
-    *("august", "september", "october", "november", "december"),
-)
+from suggestions.wishes.lexicon import ROWS, SETS
+
+DAYS, MONTHS = ROWS["days"][0], ROWS["months"][0]
 SHORT_MIN = 3
 _COUNTED = "one two three four five six seven eight nine ten"
 NUMBERS = {word: n for n, word in enumerate(_COUNTED.split(), start=1)} | {
-    **{"a": 1, "an": 1, "couple": 2, "once": 1, "twice": 2}
+    **{"a": 1, "an": 1, "couple": 2, "once": 1, "twice": 2, "twelve": 12, "twenty-four": 24}
 }
 UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
-UNTIL_WORDS = frozenset({"until", "till", "til", "'til", "through", "thru"})
+UNTIL_WORDS = SETS["until"]
 # A time that has no last day anybody could know: it is asked.
 UNREADABLE = frozenset({"during", "während"})
 # Three digits of a unit: longer than anybody means, and within the range of a date.
 COUNT_DIGITS = 3
 YEAR_DIGITS = 4
-FILLING = frozenset({"please", "the", "end", "of", "on", "about", "just"})
 
 # A last day (`None`: the words name none) and how many words were read.
 Found = tuple[date | None, int]
@@ -33,23 +30,33 @@ def until_at(words: Sequence[str], at: int, today: date) -> Found | None:
     A day of the week is the next one after `today`; the last day is within the time.
     """
     word = words[at]
-    if open_end := next((end for end in _OPEN_ENDS if tuple(words[at : at + len(end)]) == end), None):
+    if open_end := next((end for end in ROWS["open ends"] if tuple(words[at : at + len(end)]) == end), None):
         return None, len(open_end)
     if word in UNTIL_WORDS:
-        skipped = _skip(words, at + 1, FILLING)
+        skipped = _skip(words, at + 1, SETS["day fillers"])
         day, read = _day_at(words, skipped, today)
+        if not read and word in ("through", "thru"):
+            return None
         return day, (skipped - at + read if read else 1)
     if found := _this_at(words, at, today):
         return found
-    if word == "over" and (end := _skip(words, at + 1, FILLING)) < len(words) and words[end] in _HOLIDAYS:
+    if (
+        word == "over"
+        and (end := _skip(words, at + 1, SETS["day fillers"])) < len(words)
+        and words[end] in SETS["holidays"]
+    ):
         return None, end + 1 - at
     if word in ("for", "over") and (found := _span_at(words, at + 1, today)):
         return found[0], found[1] + 1
     is_counted = word in NUMBERS or word.isdecimal()
-    if is_counted and (found := _span_at(words, at, today)) and [*words, ""][at + found[1]] in _FREE_OF:
+    if (
+        is_counted
+        and (found := _span_at(words, at, today))
+        and [*words, ""][at + found[1]] in SETS["free of"]
+    ):
         # "A week without football."
         return found
-    is_end = _ends(words, at + 1) or (_begins(words, at) and words[at + 1] in _AFTER_PERIOD)
+    is_end = _ends(words, at + 1) or (_begins(words, at) and words[at + 1] in SETS["after period"])
     if word in ("today", "tonight") and is_end and words[at - 1 : at] not in (["from"], ["of"]):
         return today, 1
     if word in UNREADABLE:
@@ -80,7 +87,7 @@ def start_at(words: Sequence[str], at: int, today: date) -> tuple[bool, int] | N
     is_now = words[begin : begin + 1] in (["today"], ["now"])
     read = 1 if is_now else _first_day(words, begin, today)
     end = begin + read
-    goes_on = words[end : end + 1] in _ONWARDS
+    goes_on = not SETS["onwards"].isdisjoint(words[end : end + 1])
     if not read or (
         word in ("from", "on") and not goes_on and (is_now or words[begin] in (*MONTHS, *_SPANS))
     ):
@@ -103,18 +110,16 @@ def _is_count(word: str) -> bool:
     return word in NUMBERS or (word.isascii() and word.isdecimal())
 
 
-_FROM = frozenset({"after", "starting", "beginning", "effective", "from", "on"})
-_SPANS = frozenset({"week", "weekend", "month", "year", "holidays"})
-_ONWARDS = (["on"], ["onward"], ["onwards"], ["forward"], ["an"])
+_FROM, _SPANS = SETS["from"], SETS["periods"] | {"holidays"}
 
 
 def _this_at(words: Sequence[str], at: int, today: date) -> Found | None:
     """Return the last day of "this week", "for this week", "during this month"."""
     this = at + (words[at] in ("for", "in", "during", "over", "während"))
-    if words[this : this + 1] != ["this"] or words[this + 1 : this + 2] not in _PERIODS:
+    if words[this : this + 1] != ["this"] or SETS["periods"].isdisjoint(words[this + 1 : this + 2]):
         return None
     # "This week in security" is a name.
-    is_end = _ends(words, this + 2) or words[this + 2] in _AFTER_PERIOD
+    is_end = _ends(words, this + 2) or words[this + 2] in SETS["after period"]
     if this == at and not is_end and not (_begins(words, at) and words[this + 2] != "in"):
         return None
     if words[this + 1] == "week" and today.weekday() >= SATURDAY:
@@ -127,31 +132,17 @@ def is_week_stretched(sentence: str, today: date) -> bool:
     return today.weekday() >= SATURDAY and _THIS_WEEK.search(sentence) is not None
 
 
-_HOLIDAYS = frozenset({"christmas", "easter", "holidays", "holiday", "summer", "winter"})
-# Times without an end that anybody knows.
-_OPEN_ENDS = [
-    tuple(end.split())
-    for end in ("for a while", "for now", "for the time being", "for some time", "until further notice")
-]
 _THIS_WEEK = re.compile(r"\b(?:this week|diese[rn]? woche)\b", re.IGNORECASE)
-_FREE_OF = ("without", "no", "nothing")
-_PERIODS = (["week"], ["month"], ["weekend"], ["year"])
-_AFTER_PERIOD = frozenset(
-    ["please", "thanks", "thank", "no", "nothing", "hide", "mute", "less", "off", "without", "not", "don't"]
-)
 # From this day of the week on, "this week" is the seven days that begin.
 SATURDAY = 5
 
 
 def _begins(words: Sequence[str], at: int) -> bool:
-    return at == 0 or words[at - 1] in _BOUNDS
+    return at == 0 or words[at - 1] in SETS["bounds"]
 
 
 def _ends(words: Sequence[str], at: int) -> bool:
-    return at >= len(words) or words[at] in _BOUNDS
-
-
-_BOUNDS = frozenset({",", ".", ";", "!", "?", "and", "but", "or", "then"})
+    return at >= len(words) or words[at] in SETS["bounds"]
 
 
 def _skip(words: Sequence[str], at: int, skipped: frozenset[str]) -> int:
@@ -166,7 +157,8 @@ def _day_at(words: Sequence[str], at: int, today: date) -> Found:
         return None, 0
     word = words[at]
     if word in ("next", "this") and at + 1 < len(words):
-        return _relative(words[at + 1], today, later=word == "next"), 2
+        day = _relative(words[at + 1], today, later=word == "next")
+        return day, 2 if day else 0
     if word in ("today", "tonight"):
         return today, 1
     if word == "tomorrow":
@@ -241,12 +233,9 @@ def _made(year: int, month: int, day: int, today: date) -> date | None:
         return None
 
 
-_BEFORE_SPAN = frozenset({"the", "next", "about", "a", "an", "rest", "of", "this", "whole", "entire"})
-
-
 def _span_at(words: Sequence[str], at: int, today: date) -> Found | None:
     """Return the last day of "3 days", "the next two weeks", "the rest of the week", "today"."""
-    begin = _skip(words, at, _BEFORE_SPAN)
+    begin = _skip(words, at, SETS["span fillers"])
     counted = begin
     number = 1
     if begin < len(words) and (words[begin] in NUMBERS or words[begin].isdecimal()):

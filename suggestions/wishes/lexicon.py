@@ -1,11 +1,14 @@
-"""The words of the grammar of wishes: phrases for more, for less, for nothing, and how much. Pure."""
+"""The words of the grammar of wishes: phrases for more, for less, for nothing, and how much. Pure.
 
-from collections.abc import Iterator, Mapping, Sequence
+`english.txt` has the phrases by their meaning, `sets.txt` other words. In both `b c/d e?` is "b c", "b c e",
+"b d" and "b d e", and `frisch~` the word with each of `_ENDINGS`.
+"""
+
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
 from suggestions.changes.change import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
-from suggestions.wishes.last_days import MONTHS
 from suggestions.wishes.wish import BIG, SMALL, USUAL
 
 # With "not" or "stop" it means less. Alone it asks for nothing.
@@ -19,170 +22,98 @@ ONLY = "only"
 UNCLEAR = "unclear"
 # More, if nothing else is said: "I like chess", but not in "I'd like less chess".
 WEAK = "weak"
-JOIN, CONTRAST = "join", "contrast"
 # With "no" it means more, because nothing must be missed.
 MISS = "miss"
-# A contrast only after a word of preference: "prefer this over that".
-THAN = "than"
-CONDITION = "condition"
+# `THAN` is a contrast only after a word of preference: "prefer this over that".
+JOIN, CONTRAST, THAN = "join", "contrast", "than"
+# `KEEPS` names what should stay as it is.
+CONDITION, KEEPS = "condition", "kept"
+# Names of lists: words with one meaning each, words without any, and verbs with a second half.
+PAIRS, FILLING, APART_OF = "pairs", "fillers", "apart "
+Words = tuple[str, ...]
+_ENDINGS = ("", "e", "en", "er", "es", "t")
 
 
-def words_read(name: str) -> dict[str, list[tuple[str, ...]]]:
-    """Return the phrases of a list of words by their meaning: `more: a | b c/d` has "a", "b c" and "b d"."""
-    found: dict[str, list[tuple[str, ...]]] = {}
+def words_read(name: str) -> dict[str, list[Words]]:
+    """Return the phrases of a list of words by their meaning; `pairs: tag=day` has it beside each word."""
+    found: dict[str, list[Words]] = {}
     for line in Path(__file__).with_name(name).read_text("utf-8").splitlines():
         meaning, _, row = line.partition(": ")
+        if meaning == PAIRS:
+            for word, _, english in (pair.partition("=") for pair in row.split()):
+                found.setdefault(english, []).append((word,))
+            continue
         for phrase in row.split(" | "):
-            found.setdefault(meaning, []).extend(product(*(word.split("/") for word in phrase.split())))
+            ways = product(*map(_alternatives, phrase.split()))
+            found.setdefault(meaning, []).extend(tuple(filter(None, way)) for way in ways)
     return found
 
 
-_READ = words_read("english.txt")
+def _alternatives(typed: str) -> list[str]:
+    words = typed.removesuffix("?").split("/") if len(typed) > 1 else [typed]
+    ended = [f"{word[:-1]}{end}" for word in words for end in _ENDINGS if word[-1:] == "~"]
+    return [*(word for word in words if word[-1:] != "~"), *ended, *[""] * (typed[1:].endswith("?"))]
 
 
-def _set(name: str) -> frozenset[str]:
-    return frozenset(word for phrase in _READ[name] for word in phrase)
-
-
-_BETWEEN = {
-    JOIN: """
-        , | ; | . | ! | ? | / | and | but | then | also | plus | or | nor | while | whereas | though | yet |
-        & | mostly | especially | particularly | above all
-        """,
-    CONTRAST: """
-        instead of | rather than | in place of | as opposed to | more important than
-        """,
-    THAN: "over | than | than about",
-}
-# Words around a target without a meaning for it.
-FILLERS = _set("fillers")
+_READ, ROWS = words_read("english.txt"), words_read("sets.txt")
+SETS = {name: frozenset(word for phrase in rows for word in phrase) for name, rows in ROWS.items()}
+# Words around a target without a meaning for it. `ADVERBS` may stand inside any phrase: "can't really stand".
+FILLERS, ADVERBS = SETS[FILLING], SETS["adverbs"]
 # Words before a target that tell its kind. The words after "from" and "by" are publishers and authors.
-KIND_WORDS: Mapping[str, str] = {
-    **dict.fromkeys(("topic", "topics", "subject"), "topic"),
-    **dict.fromkeys(("word", "words", "phrase", "keyword"), "word"),
-    **dict.fromkeys(("category", "categories"), "category"),
-    **dict.fromkeys(("source", "sources", "publisher", "from"), "source"),
-    **dict.fromkeys(("author", "writer", "by"), "author"),
-    **dict.fromkeys(("about", "regarding", "concerning", "mentioning", "containing", "with", "on"), "about"),
-}
-# After a target they say that it is a subject.
-# Before "about" they add nothing.
-EVERY_WORDS = frozenset({"everything", "anything", "all", "every", "each"})
-SUBJECT_WORDS, LENGTHS = _set("subjects"), _set("lengths")
-EVERYTHING, FRESH_WORDS, OLD_WORDS = _set("everything"), _set("fresh"), _set("old")
+KIND_WORDS: Mapping[str, str] = dict(pair.split("=") for pair in SETS["kinds"])
+# `EVERY_WORDS` add nothing before "about". After a target `SUBJECT_WORDS` say that it is a subject.
+EVERY_WORDS, SUBJECT_WORDS, LENGTHS = SETS["every"], SETS["subjects"], SETS["lengths"]
+EVERYTHING, FRESH_WORDS, OLD_WORDS = SETS["everything"], SETS["fresh"], SETS["old"]
 # Right after a direction and right before another word, they are a part of what is named: "less time travel".
-COMPOUNDING = _set("compounding")
-# Words that carry a sentence and are no target: "were", "who".
-CARRYING = _set("carrying")
-
-
-def phrases_of(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield the phrases of a list such as `a | b c`, each as its words."""
-    for phrase in text.split("|"):
-        yield tuple(phrase.split())
-
-
-# What turns a verb of hiding into its end, and a verb of showing into a mute.
-_TURNED = "don't | do not | stop | no longer | never | quit | not | no need to | doesn't"
-_TURNING = (
-    ("hide hiding mute muting block blocking suppress skip filter filtering ban banning", UNMUTE),
-    ("show showing recommend recommending suggest suggesting give giving push send sending bring", NONE),
-)
-_KINDS = {
-    "direction": (
-        MORE,
-        MISS,
-        UNMUTE,
-        WEAK,
-        LESS,
-        NONE,
-        ADD,
-        REMOVE,
-        FRESHER,
-        OLDER,
-        SO_MUCH,
-        AGAINST,
-        NOT,
-        UNCLEAR,
-        ONLY,
-    ),
-    "amount": (USUAL, SMALL, BIG),
-    "condition": (CONDITION,),
-}
-PHRASES: Mapping[tuple[str, ...], tuple[str, str]] = {
-    **{
-        (*turned, verb): ("direction", meant)
-        for turned in phrases_of(_TURNED)
-        for verbs, meant in _TURNING
-        for verb in verbs.split()
-    },
-    **{("in", month): ("condition", CONDITION) for month in MONTHS},
-    **{phrase: (kind, name) for kind, names in _KINDS.items() for name in names for phrase in _READ[name]},
-    **{phrase: ("between", name) for name, text in _BETWEEN.items() for phrase in phrases_of(text)},
-}
-PHRASE_WORDS_MAX = max(map(len, PHRASES))
-
-
-def phrase_at(words: Sequence[str], at: int) -> tuple[str, str, int] | None:
-    """Return the longest phrase at `at`: its kind, its value, its number of words. `None` for no phrase."""
-    for length in range(min(PHRASE_WORDS_MAX, len(words) - at), 0, -1):
-        if found := PHRASES.get(tuple(words[at : at + length])):
-            return (*found, length)
-    return None
-
-
-# Verbs whose second half says what is meant: "give chess a rest". The halves, the verbs, the direction.
-_APART = (
-    ("a rest | a break | a miss", "give", LESS),
-    ("down | back", "turn dial tone dim ramp scale cut crank wind pare", LESS),
-    (
-        "up | up to eleven | up to 11 | to the top | at the top | on top | first | higher | to the front",
-        "turn dial tone ramp scale crank pump bump push pull move put place rank list bring",
-        MORE,
-    ),
-    ("back", "bring want get have give let take put", UNMUTE),
-    (
-        "off | out | away | out of my | off my | aside",
-        "take throw kick cut weed filter leave keep get turn switch shut clear strip put",
-        NONE,
-    ),
-)
-APART = [
-    (half, frozenset(verbs.split()), direction)
-    for halves, verbs, direction in _APART
-    for half in phrases_of(halves)
-]
-# Counts a day: what stands right before the number, anywhere after it or before it, and their ends.
-CAP_BEGINS = tuple(
-    phrases_of("at most | no more than | not more than | max | maximum | a maximum of | up to | only")
-)
-CAP_AFTER = tuple(
-    phrases_of(
-        "at most | at the most | max | maximum | tops | or less | or fewer | is enough | are enough | limit"
-        " | cap | enough | is plenty | are plenty | will do | suffice | suffices | and no more"
-    )
-)
-CAP_BEFORE = tuple(
-    phrases_of("is enough | happy with | limit | cap | restrict | ration | max | maximum | at most")
-)
-CAP_TOTALS = tuple(phrases_of("fewer than | less than"))
-CAP_ENDS = tuple(
-    phrases_of(
-        "a day | per day | each day | every day | daily | / day | / tag | x a day | x per day | x daily"
-        " | a week | per week | weekly"
-    )
-)
+COMPOUNDING = SETS["compounding"]
+# Words that carry a sentence and are no target: "were", "who". `PLACED` place a name in a time.
+CARRYING, PLACED, PRONOUNS = SETS["carrying"], SETS["placed"], SETS["pronouns"]
 # Adjectives that tell which news is wished for, though around a target they have no meaning.
-TELLING = frozenset({"good", "great", "nice", "fine", "bad", "local", "opinion"})
+TELLING = SETS["telling"]
 # In capitals they are names, though as words they have no meaning around a target: "less US politics".
 ABBREVIATIONS = frozenset({"US", "IT", "IS", "ID"})
 # After one of these, "us" is the country: "less us politics", but "show us politics".
-BEFORE_NAMES = frozenset({"more", "less", "fewer", "no", "mute", "hide", "block", "mehr", "weniger", "keine"})
-PRONOUNS = frozenset({"it", "them", "those", "that", "these", "this"})
-# Misspelled, they still begin a wish.
-DIRECTION_WORDS = ("more", "less", "fewer", "hide", "mute", "nothing", "mehr", "weniger", "keine", "nichts")
+BEFORE_NAMES = SETS["before names"]
+# Misspelled, they still begin a wish; long ones may stand anywhere.
+DIRECTION_WORDS = sorted(SETS["spelled"])
+# Counts a day: words that make a number a limit, right before it or anywhere, and the ends of a count. With
+# one of `CAP_UNLIKE`, and no word of a limit, it is none: "I read two a day", "more than two a day".
+CAP_BEGINS, CAP_WORDS, CAP_UNLIKE = ROWS["cap begins"], ROWS["cap words"], SETS["cap unlike"]
+CAP_TOTALS, CAP_ENDS = ROWS["cap totals"], ROWS["cap ends"]
+_KINDS = {
+    "direction": (
+        *(MORE, MISS, UNMUTE, WEAK, LESS, NONE, ADD, REMOVE, FRESHER, OLDER),
+        *(SO_MUCH, AGAINST, NOT, UNCLEAR, ONLY),
+    ),
+    "amount": (USUAL, SMALL, BIG),
+    "condition": (CONDITION, KEEPS),
+    "between": (JOIN, CONTRAST, THAN),
+}
+PHRASES: Mapping[Words, Words] = {
+    phrase: (kind, name) for kind, names in _KINDS.items() for name in names for phrase in _READ[name]
+}
+PHRASE_WORDS_MAX = 8
+# Verbs whose second half says what is meant, "give chess a rest": by the verb its halves, with the direction.
+APART: dict[str, list[tuple[Words, str]]] = {}
+for _name, _rows in ROWS.items():
+    for _verb, *_half in _rows if _name.startswith(APART_OF) else ():
+        APART.setdefault(_verb, []).append((tuple(_half[1:]), _name.removeprefix(APART_OF)))
 
 
-def starts(phrases: Sequence[tuple[str, ...]], words: Sequence[str], at: int) -> int:
+def phrase_at(phrases: Mapping[Words, Words], words: Sequence[str], at: int) -> tuple[Words, int] | None:
+    """Return the meaning of the longest of `phrases` at `at`, and how many words it has there, or `None`.
+
+    Adverbs may stand between its words.
+    """
+    here = words[at : at + PHRASE_WORDS_MAX]
+    bare = [n for n, word in enumerate(here) if not n or word not in ADVERBS]
+    for length in range(len(here), 0, -1):
+        for taken in (range(len(here)), bare):
+            if len(taken) >= length and (found := phrases.get(tuple(here[n] for n in taken[:length]))):
+                return found, taken[length - 1] + 1
+    return None
+
+
+def starts(phrases: Sequence[Words], words: Sequence[str], at: int) -> int:
     """Return how many words the longest of `phrases` at `at` has; 0 for none."""
     return max((len(p) for p in phrases if tuple(words[at : at + len(p)]) == p), default=0)

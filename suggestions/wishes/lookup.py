@@ -1,31 +1,35 @@
 """The names of one reader, by which the words of a wish are looked up. Pure."""
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from copy import copy
 from difflib import SequenceMatcher, get_close_matches
 from functools import cached_property
 from heapq import nlargest
+from itertools import groupby
 
 from ranking.common.categories import author_names, category_key, category_keys, label_keys, topic_finder
 from ranking.common.text import (
     fold,
     fold_lightly,
+    known_topic,
     plain_words,
     search_terms,
     term_finder,
     topic_identity,
     topic_key,
 )
-from suggestions.wishes.german import GERMAN
-from suggestions.wishes.lexicon import FILLERS
+from suggestions.wishes.german import GERMAN, OTHER_LANGUAGE, is_german, umlauts
+from suggestions.wishes.lexicon import CARRYING, FILLERS, PLACED, SETS
+from suggestions.wishes.limits import FORM_WORDS
 from suggestions.wishes.tokens import KnownNames, names_known
 from suggestions.wishes.wish import AUTHOR, CATEGORY, SOURCE, TOPIC, WORD, Names, Target
 
 # The most choices of one kind in a question.
 OFFERED_MAX = 4
 NEAR_SHARE = 0.75
-TYPO_CHARS_MIN = 5
+TYPO_CHARS_MIN, ADVERB_CHARS_MIN = 5, 8
 # A misspelled word of a title is asked about if it is this close.
 TYPO_SHARE, NEARLY_SHARE = 0.9, 0.85
 # The most words of items that are compared with a misspelled one, and names of a sentence that are compared.
@@ -34,16 +38,21 @@ WORDS_MAX, UNKNOWN_MAX = 30_000, 8
 EXACT_MAX = 20
 # In a longer phrase no source is looked for: the spans of words in it grow with the square of their number.
 AMONG_MAX = 24
-ARTICLE = "the "
-# Around the name of a source, in a rule for it.
-NOTHING_MEANT = (
-    FILLERS
-    | {"from", "by", "anything", "everything", "nothing"}
-    | {word for phrase, english in GERMAN.items() if english == ("please",) for word in phrase}
-    | {"disappear", "vanish", "expire", "leave", "go", "nie", "niemals", "alles", "darf", "muss", "handle"}
-    | {"müssen", "dürfen", "bleiben", "bleibt", "verschwinden", "verschwindet", "sollte", "sollten"}
-    | {"take", "putting", "taking", "showing", "should", "once", "must", "auf", "keinen", "fall", "hat"}
+_ARTICLE = re.compile(r"^(?:the|der|die|das|den|dem|des) ")
+# A name is also taken by its beginning: "smashing mag", or so much of a single word.
+PREFIX_CHARS_MIN, WORD_CHARS_MIN, WORD_SHARE_MIN = 3, 5, 0.6
+# The second half of a German compound, which says that the first one is a subject: "Fußballkram".
+_SUBJECT_HALF = re.compile(
+    r"(?P<head>\w{4,}?)-?(?:them(?:a|en)|artikeln?|berichte?|beitr(?:ag|äge)|meldung(?:en)?|nachrichten|news|"
+    r"geschichten?|sachen|zeugs?|kram|posts?|texte?|debatten?|storys|berichterstattung|lastig(?:e[nrs]?)?)"
 )
+# Around the name of a source, in a rule for it.
+_PLEASE = [phrase for phrase, english in GERMAN.items() if english == ("please",)]
+NOTHING_MEANT = FILLERS | SETS["meaningless"] | {word for phrase in _PLEASE for word in phrase}
+# The s that links both halves: "Meinungsartikel".
+_LINKED = re.compile(r"(?:(?<=ung)|(?<=heit)|(?<=keit)|(?<=ion)|(?<=tät)|(?<=tum)|(?<=schaft))s$")
+# They make a sentence of the words around them, so no name has one inside.
+CARRIERS = CARRYING | {word for word, *more in _PLEASE if not more}
 
 
 def spelled(phrase: str, sentence: str) -> str:
@@ -54,19 +63,43 @@ def spelled(phrase: str, sentence: str) -> str:
         here = rows[n : n + len(wanted)]
         if [folded for _, folded in here] == wanted:
             return " ".join(typed for typed, _ in here)
-        head, _, tail = here[-1][1].rpartition("-")
-        if tail and [*(folded for _, folded in here[:-1]), head] == wanted:
-            # "Böller-Thema" is about "Böller".
-            return " ".join([*(typed for typed, _ in here[:-1]), here[-1][0].rpartition("-")[0]])
+        *whole, (last, folded) = here
+        if [one for _, one in whole] == wanted[:-1] and folded.startswith(wanted[-1]):
+            # "Fußballkram" is about "Fußball".
+            head = next(last[:m] for m in range(len(last) + 1) if fold(last[:m]) == wanted[-1])
+            return " ".join([*(typed for typed, _ in whole), head])
     return phrase
+
+
+def _bare_name(name: str) -> str:
+    """Return a folded name without the article before it."""
+    return _ARTICLE.sub("", name)
 
 
 _WORD = re.compile(r"\b(?:[^\W\d_]\.){2,}|\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]")
 
 
-def _means_nothing(word: str) -> bool:
+def carries(word: str) -> bool:
+    """Return whether `word` carries a sentence, or is nearly a long word without a meaning."""
+    return word in CARRIERS or (len(word) >= ADVERB_CHARS_MIN and word not in FILLERS and means_nothing(word))
+
+
+def means_nothing(word: str) -> bool:
+    """Return whether `word` adds nothing to a rule, or nearly is such a word."""
     long = len(word) >= TYPO_CHARS_MIN
     return word in NOTHING_MEANT or (long and bool(get_close_matches(word, NOTHING_MEANT, 1, NEARLY_SHARE)))
+
+
+def _begins(words: Sequence[str], terms: Sequence[str]) -> bool:
+    """Return whether each of `words` begins the word of a title at its place."""
+    if len(words) == 1:
+        longest = max(len(terms[0]), 1) if terms else 1
+        if len(words[0]) < WORD_CHARS_MIN or len(words[0]) / longest < WORD_SHARE_MIN:
+            return False
+    pairs = [*zip(words, terms, strict=False)]
+    return len(pairs) == len(words) and all(
+        len(word) >= PREFIX_CHARS_MIN and term.startswith(word) for word, term in pairs
+    )
 
 
 def _is_inflected(phrase: str, word: str) -> bool:
@@ -115,6 +148,11 @@ class Lookup:
         other.sentence, other._unknown = sentence, {}
         return other
 
+    @property
+    def is_german(self) -> bool:
+        """Return whether the sentence is German."""
+        return is_german(fold(self.sentence).split())
+
     def typed(self, phrase: str) -> str:
         """Return the folded `phrase` as the reader typed it: "KI" for "ki"."""
         return spelled(phrase, self.sentence)
@@ -151,15 +189,16 @@ class Lookup:
         found: dict[str, list[str]] = {}
         for key, title in self.names.sources.items():
             folded = fold(title)
-            capitals = "".join(word[0] for word in folded.removeprefix(ARTICLE).split() if word[0].isalnum())
+            capitals = "".join(word[0] for word in _bare_name(folded).split() if word[0].isalnum())
             ways = {
                 capitals if len(capitals) > 1 else folded,
                 folded,
-                folded.removeprefix(ARTICLE),
+                _bare_name(folded),
                 fold(key),
                 fold(key).partition(".")[0],
             }
-            for way in ways:
+            # "news.example.org" is not called "news".
+            for way in ways - (FILLERS - {folded}):
                 found.setdefault(way, []).append(key)
         for name, key in self.names.called.items():
             if key in self.names.sources:
@@ -170,8 +209,10 @@ class Lookup:
     def known(self) -> KnownNames:
         """Return the names inside which a sentence is not split."""
         titles = [*self.names.sources.values(), *self.names.called]
-        bare = [title[len(ARTICLE) :] for title in titles if fold(title).startswith(ARTICLE)]
-        return names_known([*titles, *bare, *self.names.topics, *self.authors.values()])
+        return names_known(
+            [*titles, *map(_bare_name, map(fold, titles)), *self.names.topics, *self.authors.values()],
+            self.titles,
+        )
 
     def source(self, key: str) -> Target:
         """Return the source with this key as a target."""
@@ -182,44 +223,116 @@ class Lookup:
         return source.label if len(self.sources_exact(fold(source.label))) == 1 else source.key
 
     def sources_exact(self, phrase: str) -> list[Target]:
-        """Return the sources called exactly `phrase`, with or without an article."""
-        keys = [*self.titles.get(phrase, []), *self.titles.get(phrase.removeprefix(ARTICLE), [])]
-        return [self.source(key) for key in dict.fromkeys(keys)]
+        """Return the sources called exactly `phrase`, with or without an article, or with an s at the end."""
+        bare = _bare_name(phrase)
+        plural = "" if bare in FILLERS else bare.removesuffix("s").removesuffix("'")
+        found = next((keys for way in (phrase, bare, plural) if (keys := self.titles.get(way))), [])
+        return [self.source(key) for key in dict.fromkeys(found)]
 
     def sources_partly(self, phrase: str) -> list[Target]:
-        """Return the sources with every word of `phrase` and others in their title."""
-        words = set(search_terms(phrase))
+        """Return the sources with every word of `phrase` and others in their title, else by its beginning."""
+        words = search_terms(phrase)
         exact = {target.key for target in self.sources_exact(phrase)}
-        found = [
-            self.source(key)
-            for key, terms in self._title_terms.items()
-            if words and key not in exact and words <= terms
-        ]
-        return sorted(found, key=lambda target: target.label)
+        others = {key: terms for key, terms in self._title_terms.items() if words and key not in exact}
+        found = [key for key, terms in others.items() if {*words} <= {*terms}]
+        found = found or [key for key, terms in others.items() if _begins(words, terms)]
+        return sorted(map(self.source, found), key=lambda target: target.label)
 
     @cached_property
-    def _title_terms(self) -> dict[str, frozenset[str]]:
-        """Return the words of each source's title."""
-        return {key: frozenset(search_terms(title)) for key, title in self.names.sources.items()}
+    def _title_terms(self) -> dict[str, list[str]]:
+        """Return the words of each source's title without its article."""
+        return {key: search_terms(_bare_name(fold(title))) for key, title in self.names.sources.items()}
 
-    def source_among(self, phrase: str) -> tuple[Target, bool] | None:
-        """Return the only source named in `phrase`, and whether the words beside it mean nothing."""
-        words = phrase.split()
+    def _is_named_so(self, source: Target, phrase: str) -> bool:
+        """Return whether `phrase` has the first word of the title, or a person's name before an "'s"."""
+        words, label = set(search_terms(phrase)), fold(source.label)
+        first = self._title_terms[source.key][0]
+        return any(
+            first.startswith(word) or re.search(rf"\b{re.escape(word)}['’]s\b", label) for word in words
+        )
+
+    def source_among(self, phrase: str) -> tuple[Target, str] | None:
+        """Return the only source named in `phrase`, and the words beside it, "" if they mean nothing."""
+        words = phrase.replace("-", " ").split()
         if len(words) > AMONG_MAX:
             return None
         spans = [(n, m) for n in range(len(words)) for m in range(n + 1, len(words) + 1)]
         for begin, end in sorted(spans, key=lambda span: span[0] - span[1]):
-            if found := self.sources_exact(" ".join(words[begin:end])):
+            span = " ".join(words[begin:end])
+            if span in FILLERS:
+                continue
+            partly = self.sources_partly(span) if end - begin == 1 and not means_nothing(span) else []
+            named = [one for one in partly if self._is_named_so(one, span)]
+            if found := self.sources_exact(span) or named:
                 around = [*words[:begin], *words[end:]]
-                return (found[0], all(map(_means_nothing, around))) if len(found) == 1 else None
+                beside = "" if all(map(means_nothing, around)) else " ".join(around)
+                return (found[0], beside) if len(found) == 1 else None
         return None
+
+    def named_in(self, phrase: str) -> Target | None:
+        """Return a source or an interest that stands somewhere in `phrase`, in one of both languages."""
+        if among := self.source_among(phrase):
+            return among[0]
+        words = [one for word in (*phrase.split(), phrase) for one in (word, self.plain(word))]
+        return next((own for word in words if (own := self.topic(word))), None)
+
+    def plain(self, phrase: str) -> str:
+        """Return `phrase` as settings or articles say it: with umlauts, its subject, or as an interest."""
+        if self._is_known(phrase) or self.sources_partly(phrase) or phrase in FORM_WORDS:
+            return phrase
+        words = [] if PLACED & {*phrase.split()} else phrase.split()
+        is_left = [word not in self.known.own and carries(word) for word in words]
+        groups = groupby(zip(words, is_left, strict=True), key=lambda one: one[1])
+        parts = [" ".join(word for word, _ in group) for carried, group in groups if not carried]
+        parts = [part.removesuffix(" on").removesuffix(" in") for part in parts]
+        known = [part for part in parts if self._is_known(part) or self.sources_partly(part)]
+        known = known or parts[: len(parts) == 1]
+        if parts != [phrase] and len(known) == 1:
+            # "Chess is my life" is about chess. The rest is reported.
+            return known[0]
+        noun, _, verb = phrase.rpartition(" ")
+        is_noun = self.is_german and self.typed(noun)[:1].isupper() and self.typed(verb).islower()
+        if is_noun and self._is_known(shorter := self.plain(noun)):
+            # "Schach langweilt": in German a noun alone has a capital.
+            return shorter
+        phrase = phrase.removesuffix("'s")
+        half = _SUBJECT_HALF.fullmatch(phrase)
+        head = _LINKED.sub("", half["head"]) if half else phrase
+        if half and head.removesuffix("s") in OTHER_LANGUAGE:
+            # "Kriegsmeldungen".
+            head = head.removesuffix("s")
+        ways = [way for word in (phrase, head) for way in (umlauts(word), word) if self._is_known(way)]
+        return ways[0] if ways else head
+
+    def _is_known(self, phrase: str) -> bool:
+        return bool(self.topic(phrase) or self.sources_exact(phrase) or self.is_found(phrase)) or (
+            phrase in self.authors
+        )
+
+    def muted(self, phrase: str) -> list[Target]:
+        """Return what is muted and called `phrase`, fully, partly or nearly; all that is muted for ""."""
+        sources, words = self.names.sources, set(phrase.split())
+        every = [
+            Target(SOURCE, one, sources[one]) if one in sources else Target(WORD, one, one)
+            for one in self.names.muted
+        ]
+        exact = [one for one in every if _bare_name(phrase) in (fold(one.key), _bare_name(fold(one.label)))]
+        terms = [(one, {*_bare_name(fold(one.label)).split()}) for one in every]
+        partly = [one for one, named in terms if words <= named or named <= words]
+        return exact or partly or [one for one in every if _names_near(phrase, [fold(one.label)])]
+
+    def is_muted(self, target: Target) -> bool:
+        """Return whether a source or a word is muted."""
+        return fold(target.key) in map(fold, self.names.muted)
 
     def topic(self, phrase: str) -> Target | None:
         """Return the interest or boosted keyword that `phrase` names, in the reader's spelling.
 
         "Politik" names "politics", and so does a name that the reader gave it.
         """
-        own = self._topics.get(topic_key(phrase)) or self._topics.get(topic_identity(phrase, topic_key))
+        ways = (phrase, *OTHER_LANGUAGE.get(fold(phrase), ()))
+        keys = (key for way in ways for key in (topic_key(way), topic_identity(way, topic_key)))
+        own = next((own for key in keys if (own := self._topics.get(key))), None)
         return None if own is None else Target(TOPIC, own, own)
 
     @cached_property
@@ -309,14 +422,31 @@ class Lookup:
         if authors:
             # A name that stands in texts too is still a person's.
             return authors
-        found = [*texts, *self.sources_partly(phrase)]
+        partly = self.sources_partly(phrase)
+        if not texts and any(not self._is_named_so(one, phrase) for one in partly):
+            # "Security" is a word, too, and not only the end of a title.
+            texts = [self.word(phrase)]
+        found = [*texts, *partly]
         return found or self.authors_named(phrase, partly=True)
 
     @cached_property
     def _named(self) -> dict[str, Target]:
         """Return sources, by each way to name one alone, and interests, by folded name."""
         found = {way: self.source(keys[0]) for way, keys in self.titles.items() if len({*keys}) == 1}
-        return found | {fold(topic): Target(TOPIC, topic, topic) for topic in self.names.topics}
+        for topic in self.names.topics:
+            known = known_topic(topic, topic_key)
+            ways = (topic, *(known.names if known else ()), *OTHER_LANGUAGE.get(fold(topic), ()))
+            found |= dict.fromkeys(map(fold, ways), Target(TOPIC, topic, topic))
+        return found
+
+    @cached_property
+    def _named_partly(self) -> dict[str, Target]:
+        """Return sources by each long word that is in the title of one alone."""
+        words = [(word, key) for key, terms in self._title_terms.items() for word in {*terms}]
+        counts = Counter(word for word, _ in words)
+        return {
+            word: self.source(key) for word, key in words if counts[word] == 1 and len(word) > TYPO_CHARS_MIN
+        }
 
     def _near(self, phrase: str) -> list[tuple[float, str]]:
         """Return the names that are spelled nearly like `phrase`, each after its likeness, the best first."""
@@ -324,7 +454,7 @@ class Lookup:
             self._alike[phrase] = [
                 (alike, name)
                 for alike, name in _names_near(phrase, self._named)
-                if alike >= TYPO_SHARE or name == fold(self._named[name].label).removeprefix(ARTICLE)
+                if alike >= TYPO_SHARE or name == _bare_name(fold(self._named[name].label))
             ]
         return self._alike[phrase]
 
@@ -354,6 +484,9 @@ class Lookup:
             return []
         near = [name for alike, name in self._near(phrase) if alike >= share][: OFFERED_MAX - 1]
         found = list(dict.fromkeys(self._named[name] for name in near))
+        if not found and share < TYPO_SHARE:
+            partly = _names_near(phrase, self._named_partly)
+            found = [self._named_partly[name] for alike, name in partly[:1] if alike >= NEARLY_SHARE]
         if not found and len(phrase) >= TYPO_CHARS_MIN:
             # Letters that changed places, as in "gamign": the same ones, and the same first.
             words = self._words.get(phrase[:1], {})

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ranking.common.text import topic_key
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
 from ranking.source_rules import hours_words
@@ -10,7 +11,7 @@ from suggestions.changes.change import ADD, LESS, MORE, NONE, REMOVE, UNMUTE
 from suggestions.changes.never_missed import KEEP
 from suggestions.changes.shelf_lives import AGE
 from suggestions.wishes.grammar import Clause
-from suggestions.wishes.lookup import Lookup
+from suggestions.wishes.lookup import OFFERED_MAX, Lookup
 from suggestions.wishes.rule_words import OUT_OF_TODAY, SHELF
 from suggestions.wishes.ways import OUT, plain, wish_words
 from suggestions.wishes.wish import (
@@ -47,6 +48,8 @@ _VERBS = {
     REMOVE: gettext_noop("take off your interests: {target}"),
 }
 QUOTED_MAX = 80
+WHICH = gettext_noop("Which “{short}” do you mean?")
+IS_THIS = gettext_noop("“{short}”: is this what you mean?")
 
 
 def target_words(target: Target) -> str:
@@ -68,9 +71,22 @@ class Asker:
         until = f" until {self.clause.until.isoformat()}" if self.clause.until else ""
         return Choice(label, f"{given}{until}")
 
+    @property
+    def found(self) -> list[Target]:
+        """Return all that the target of the clause may mean; none: unknown."""
+        clause = self.clause
+        return (
+            self.lookup.meanings(clause.target, clause.about, subject=clause.subject) if clause.target else []
+        )
+
+    def changes(self, directions: Sequence[str], targets: Sequence[Target]) -> list[Choice]:
+        """Return the answers that mean each of `directions` of the first of `targets`."""
+        return [self.change(way, target) for target in targets[:OFFERED_MAX] for way in directions]
+
     def change(self, direction: str, target: Target, within: Target | None = None) -> Choice:
         """Return the answer that means `direction` of `target`, in the source `within` alone if given."""
         is_text = target.kind in (TOPIC, WORD) and direction == NONE
+        target = self.worded(target) if is_text else target
         kind = self.lookup.mute_kinds(target.key)[0] if is_text else target.kind
         named = target_words(Target(kind, target.key, target.label))
         amount = SAYS_AMOUNT[self.clause.amount]
@@ -80,6 +96,12 @@ class Asker:
             given = f'{given} in source "{plain(self.lookup.name(within))}"'
         label = _(_VERBS[direction]).format(target=named)
         return self.choice(label[0].upper() + label[1:], given)
+
+    def worded(self, target: Target) -> Target:
+        """Return the reader's word for a topic, "Politik" for "politics", because a mute knows no topics."""
+        typed = self.clause.target
+        is_topic = target.kind == TOPIC and self.lookup.topic(typed) == target
+        return self.lookup.word(typed) if is_topic and topic_key(typed) != topic_key(target.key) else target
 
     def rule(self, rule: str, source: Target) -> Choice:
         """Return the answer that means this rule for `source`."""
@@ -94,6 +116,10 @@ class Asker:
             return self.choice(words, wish_words(OUT, SOURCE, name))
         return self.choice(_("Never miss {source}").format(source=label), wish_words(KEEP, SOURCE, name))
 
+    def muted_in(self, what: str, where: Target) -> Choice:
+        """Return the answer that hides `what` in the source `where` alone."""
+        return self.change(NONE, self.lookup.word(what, self.lookup.mute_kinds(what)[0]), where)
+
     @property
     def part(self) -> str:
         """Return the beginning of the clause as the reader typed it."""
@@ -104,7 +130,11 @@ class Asker:
         return _shorten(self.lookup.typed(words))
 
     def ask(self, text: str, choices: Sequence[Choice]) -> Question:
-        """Return the question with those answers that are short enough to be sent again."""
+        """Return the question with those answers that are short enough to be sent again.
+
+        `{short}` in it is the target as typed.
+        """
+        text = text.replace("{short}", self.quoted(self.clause.target))
         text = text[0].upper() + text[1:]
         choices = [choice for choice in choices if len(choice.words) <= WISH_CHARS_MAX]
         return Question(text, tuple(dict.fromkeys(choices)))

@@ -7,38 +7,23 @@ from datetime import date
 from difflib import get_close_matches
 
 from ranking.common.text import fold
+from suggestions.changes.daily_limits import LIMIT
+from suggestions.wishes import lexicon
 from suggestions.wishes.german import GERMAN_WORDS, german_words, is_german
 from suggestions.wishes.last_days import COUNT_DIGITS, NUMBERS, SHORT_MIN, UNTIL_WORDS, start_at, until_at
-from suggestions.wishes.lexicon import (
-    ABBREVIATIONS,
-    APART,
-    BEFORE_NAMES,
-    CAP_AFTER,
-    CAP_BEFORE,
-    CAP_BEGINS,
-    CAP_ENDS,
-    CAP_TOTALS,
-    COMPOUNDING,
-    DIRECTION_WORDS,
-    FILLERS,
-    KIND_WORDS,
-    PHRASES,
-    phrase_at,
-    starts,
-)
 from suggestions.wishes.rule_words import DROPPED, NAME_MARK, rule_found
 
 _TOKEN = re.compile(
-    r"max\.(?= ?\w)|\d{1,3}(?=x\b|/(?:day|tag)\b)|\b(?:[^\W\d_]\.){2,}|\"[^\"\n]*\"|“[^“”\n]*”"
+    r"max\.(?= ?\w)|\d{1,3}(?=x\b|/(?:[dD]ay|[tT]ag)\b)|\b(?:[^\W\d_]\.){2,}|\"[^\"\n]*\"|“[^“”\n]*”"
     r"|(?<!\w)'[^'\n]+'(?!\w)|\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]|\n"
 )
 QUOTES = "\"“”'"
 WORD, NAME, DIRECTION, AMOUNT, BETWEEN, UNTIL = "word", "name", "direction", "amount", "between", "until"
-CONDITION, CAP, RULE, START = "condition", "cap", "rule", "start"
-# Ends the value of a cap per week.
-WEEKLY = "weekly"
+CONDITION, RULE, START = "condition", "rule", "start"
+# A number of articles of all sources, and one a week: no setting knows them.
+TOTAL, WEEKLY = "total", "weekly"
 # A misspelled word is read as a known word that is this close.
-TYPO_SHARE = 0.85
+TYPO_SHARE, TYPO_CHARS_MIN = 0.85, 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,29 +49,32 @@ class KnownNames:
     """A reader's own names, ready to be found in any number of sentences.
 
     `worded` are the names of several words, and `lengths` their numbers of words by the first one, the
-    longest first. `spelled` are names that in any other spelling are words of the grammar.
+    longest first. `spelled` are names that in any other spelling are words of the grammar. `own` are single
+    words that name something.
     """
 
     worded: frozenset[tuple[str, ...]]
     lengths: Mapping[str, Sequence[int]]
     spelled: frozenset[str]
+    own: frozenset[str]
 
 
-def names_known(names: Iterable[str]) -> KnownNames:
-    """Return a reader's own names as `tokens_read` needs them."""
-    worded, spelled = set(), set()
+def names_known(names: Iterable[str], ways: Iterable[str] = ()) -> KnownNames:
+    """Return a reader's own names as `tokens_read` needs them, and single words that name a source."""
+    worded, spelled, own = set(), set(), {*ways}
     for name in names:
         words = tuple(token.text for token in _tokens(name))
-        if len(words) == 1 and words[0] in FILLERS:
+        if len(words) == 1 and words[0] in lexicon.FILLERS:
             # "TIME" is a source, but "time" is not.
             spelled.add(name)
         if len(words) > 1 and not _is_grammar(words):
             worded.add(words)
+        own |= {word for word in words if len(word) >= SHORT_MIN}
     lengths: dict[str, set[int]] = {}
     for words in worded:
         lengths.setdefault(words[0], set()).add(len(words))
     ordered = {first: sorted(counts, reverse=True) for first, counts in lengths.items()}
-    return KnownNames(frozenset(worded), ordered, frozenset(spelled))
+    return KnownNames(frozenset(worded), ordered, frozenset(spelled), frozenset(own - lexicon.FILLERS))
 
 
 def tokens_read(sentence: str, names: KnownNames, today: date) -> list[Token]:
@@ -104,22 +92,29 @@ def _tokens(sentence: str) -> Iterator[Token]:
         elif typed == "\n":
             yield Token(WORD, ".", match.start(), match.end())
         else:
-            text = fold(typed).replace("’", "'")
-            yield Token(WORD, _SPELLED.get(text, text), match.start(), match.end())
+            begin = match.start()
+            for part in _HYPHENS.split(typed):
+                text = fold(part).replace("’", "'")
+                yield Token(WORD, _SPELLED.get(text, text), begin, begin + len(part))
+                begin += len(part) + 1
 
 
-_SPELLED = {
-    "max.": "max",
-    "↑": "more",
-    "👍": "more",
-    "↓": "less",
-    "👎": "less",
-    "wanna": "want",
-    "gonna": "going",
-    "abt": "about",
-    "and/or": "or",
-    "•": ".",
-} | {word.replace("'", ""): word for word in ("don't", "doesn't", "can't", "isn't", "shouldn't")}
+# Before the second half of a German compound, which is no part of the name before it: "Trump-Sperre".
+_HYPHENS = re.compile(
+    r"-(?=(?:them(?:a|en)|ergebnisse|nachrichten|artikeln?|beitr(?:ag|äge)|news|kram|meldung(?:en)?|geschichten|"
+    r"sachen|zeug|posts|texte|berichte?|debatte|posts?|sperre|stummschaltung|filter|ausblendung|comics?|folgen?|"
+    r"seite|blog|feed|eintr(?:ag|äge))\b)",
+    re.IGNORECASE,
+)
+_SPELLED = {"and/or": "or"} | dict(pair.split("=") for pair in lexicon.SETS["spelled so"])
+_TWO, _BARE = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"}), str.maketrans("äöü", "aou")
+# Words typed without umlauts: "ueber", and longer ones as "hochstens".
+_SPELLED |= {
+    word.translate(table): word
+    for word in GERMAN_WORDS
+    for table, chars_min in ((_TWO, 1), (_BARE, 6))
+    if len(word) >= chars_min and word.translate(table) not in GERMAN_WORDS
+}
 
 
 def _ruled(tokens: list[Token]) -> list[Token]:
@@ -138,14 +133,15 @@ def _ruled(tokens: list[Token]) -> list[Token]:
 
 
 def _corrected(tokens: list[Token]) -> list[Token]:
-    """Return the tokens; a part that begins on a misspelled direction has it as it is spelled."""
+    """Return the tokens, with misspelled directions as they are spelled."""
     found = []
     for n, token in enumerate(tokens):
         begins = not n or tokens[n - 1].text in _SEPARATORS
-        is_known = (token.text,) in PHRASES or token.text in GERMAN_WORDS | FILLERS
-        if begins and token.kind == WORD and len(token.text) >= SHORT_MIN and not is_known:
-            near = get_close_matches(token.text, DIRECTION_WORDS, 1, TYPO_SHARE) or [
-                word for word in DIRECTION_WORDS if sorted(word) == sorted(token.text)
+        is_known = (token.text,) in lexicon.PHRASES or token.text in GERMAN_WORDS | lexicon.FILLERS
+        long = len(token.text) >= (SHORT_MIN if begins else TYPO_CHARS_MIN)
+        if token.kind == WORD and long and not is_known:
+            near = get_close_matches(token.text, lexicon.DIRECTION_WORDS, 1, TYPO_SHARE) or [
+                word for word in lexicon.DIRECTION_WORDS if begins and sorted(word) == sorted(token.text)
             ]
             token = replace(token, text=near[0]) if near else token
         found.append(token)
@@ -183,9 +179,9 @@ def _compounded(tokens: list[Token]) -> list[Token]:
     found = list(tokens)
     for n, (before, token, after) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False), start=1):
         leads = before.kind == DIRECTION or before.text in ("the", "of", "about")
-        is_word = after.kind == WORD and after.text not in FILLERS | KIND_WORDS.keys()
+        is_word = after.kind == WORD and after.text not in lexicon.FILLERS | lexicon.KIND_WORDS.keys()
         is_named = after.kind == NAME or (is_word and after.text[:1].isalpha())
-        if leads and token.kind == WORD and token.text in COMPOUNDING and is_named:
+        if leads and token.kind == WORD and token.text in lexicon.COMPOUNDING and is_named:
             found[n] = replace(token, kind=NAME)
     return found
 
@@ -194,13 +190,17 @@ def _capped(tokens: list[Token]) -> list[Token]:
     """Return the tokens, "at most two a day" and the like as one, in whatever order its words are."""
     words = ["" if token.kind in (NAME, UNTIL, RULE) else token.text for token in tokens]
     found, begin = list[Token](), 0
-    stops = [n for n, word in enumerate(words) if word in _SEPARATORS and not starts(CAP_AFTER, words, n + 1)]
+    stops = [
+        n
+        for n, word in enumerate(words)
+        if word in _SEPARATORS and not lexicon.starts(lexicon.CAP_WORDS, words, n + 1)
+    ]
     for stop in (*stops, len(words)):
         here = tokens[begin:stop]
         if cap := _cap(words[begin:stop]):
             value, taken = cap
             parts = [here[n] for n in sorted(taken)]
-            token = Token(CAP, value, parts[0].begin, parts[-1].end, value)
+            token = Token(RULE, value, parts[0].begin, parts[-1].end, f"{LIMIT} {value}")
             here = [
                 token if n == max(taken) else one
                 for n, one in enumerate(here)
@@ -213,29 +213,38 @@ def _capped(tokens: list[Token]) -> list[Token]:
 
 def _cap(words: Sequence[str]) -> tuple[str, set[int]] | None:
     """Return the count of "two a day, at most" and the numbers of its words; `None` if it is no limit."""
-    ends = _spans(CAP_ENDS, words)
+    ends = _spans(lexicon.CAP_ENDS, words) or _cap_bare(words)
     if not ends:
         return None
-    sums, begins, after, before = (
-        _spans(phrases, words) for phrases in (CAP_TOTALS, CAP_BEGINS, CAP_AFTER, CAP_BEFORE)
-    )
     numbers = [n for n, word in enumerate(words) if _number(word) and not any(n in end for end in ends)]
-    for number in sorted(numbers, key=lambda n: words[n] in ("a", "an")):
-        totals = [span for span in sums if span.stop == number]
-        limits = totals or [span for span in begins if span.stop == number]
-        limits = limits or [span for span in after if span.start > number]
-        limits = limits or [span for span in before if span.stop <= number]
-        if limits:
-            value = f"total {words[number]}" if totals else words[number]
-            if any("week" in words[n] for n in ends[0]):
-                value = f"{value} {WEEKLY}"
-            return value, {number, *ends[0], *limits[0]}
-    return None
+    begin = ends[0].start
+    numbers = [n for n in numbers if words[n] not in ("once", "twice") or n + 1 == begin]
+    if not numbers:
+        return None
+    number = min(numbers, key=lambda n: (words[n] in ("a", "an"), n))
+    negated = [("more", "than")] if {"not", "don't", "no", "never"} & {*words} else []
+    totals = [span for span in _spans(lexicon.CAP_TOTALS, words) if span.stop == number]
+    limits = [*_spans((*lexicon.CAP_WORDS, *negated), words), *totals]
+    limits += [span for span in _spans(lexicon.CAP_BEGINS, words) if span.stop == number]
+    if not limits and lexicon.CAP_UNLIKE & {*words}:
+        return None
+    value = f"{TOTAL} {words[number]}" if totals else words[number]
+    if any("week" in words[n] for n in ends[0]):
+        value = f"{value} {WEEKLY}"
+    return value, {number, *ends[0], *(n for span in limits for n in span)}
+
+
+def _cap_bare(words: Sequence[str]) -> list[range]:
+    """Return the place after "keep it to two", where "a day" is meant; none if it says something else."""
+    at = next((n for n, word in enumerate(words) if n and _number(word) and words[n - 1] in ("to", "at")), 0)
+    after = [word for word in words[at + 1 :] if (word,) not in lexicon.CAP_WORDS]
+    is_cap = at and not lexicon.SETS["capping"].isdisjoint(words) and {*after} <= lexicon.FILLERS
+    return [range(at + 1, at + 1)] if is_cap else []
 
 
 def _spans(phrases: Sequence[tuple[str, ...]], words: Sequence[str]) -> list[range]:
     """Return the places of all of `phrases` in `words`, of several at one place the longest."""
-    lengths = [starts(phrases, words, at) for at in range(len(words))]
+    lengths = [lexicon.starts(phrases, words, at) for at in range(len(words))]
     return [range(at, at + length) for at, length in enumerate(lengths) if length]
 
 
@@ -245,7 +254,7 @@ def _number(word: str) -> bool:
 
 def _named(tokens: list[Token], names: KnownNames, sentence: str) -> list[Token]:
     """Return the tokens, with the words of one name joined, the longest name first."""
-    spelled = names.spelled if sentence.isupper() else names.spelled | ABBREVIATIONS
+    spelled = names.spelled if sentence.isupper() else names.spelled | lexicon.ABBREVIATIONS
     found, at = [], 0
     while at < len(tokens):
         lengths = names.lengths.get(tokens[at].text, ()) if tokens[at].kind == WORD else ()
@@ -264,12 +273,12 @@ def _named(tokens: list[Token], names: KnownNames, sentence: str) -> list[Token]
 
 def _is_country(tokens: Sequence[Token], at: int) -> bool:
     """Return whether "us" is the country here: "us politics: less", "no us news"."""
-    return tokens[at].text == "us" and (not at or tokens[at - 1].text in BEFORE_NAMES)
+    return tokens[at].text == "us" and (not at or tokens[at - 1].text in lexicon.BEFORE_NAMES)
 
 
 def _is_grammar(words: Sequence[str]) -> bool:
     """Return whether a name is nothing but words of the grammar, such as "More or Less"."""
-    return all(word in FILLERS or (word,) in PHRASES for word in words)
+    return all(word in lexicon.FILLERS or (word,) in lexicon.PHRASES for word in words)
 
 
 def _dated(tokens: list[Token], today: date) -> Iterator[Token]:
@@ -299,10 +308,14 @@ def _apart(tokens: list[Token]) -> list[Token]:
     """Return the tokens; "give chess a rest" is "chess" and a direction."""
     words = [token.text if token.kind == WORD else "" for token in tokens]
     for first, typed in enumerate(words):
+        halves = (
+            []
+            if words[first - 1 : first] in (["never"], ["don't"], ["not"])
+            else lexicon.APART.get(typed, [])
+        )
         found = [
             (at, half, direction)
-            for half, verbs, direction in APART
-            if typed in verbs and words[first - 1 : first] not in (["never"], ["don't"], ["not"])
+            for half, direction in halves
             for at in range(first + 2, len(words))
             if tuple(words[at : at + len(half)]) == half and not _SEPARATORS & set(words[first:at])
         ]
@@ -311,7 +324,7 @@ def _apart(tokens: list[Token]) -> list[Token]:
             end = at + len(half)
             own = " ".join(token.typed for token in tokens[at:end] if token.typed)
             token = Token(DIRECTION, own, tokens[at].begin, tokens[end - 1].end, direction, own=own)
-            verb = replace(tokens[first], text="please")
+            verb = replace(tokens[first], text="please", own=tokens[first].typed)
             return [*tokens[:first], verb, *tokens[first + 1 : at], token, *_apart(tokens[end:])]
     return tokens
 
@@ -321,12 +334,12 @@ def _phrases(tokens: Sequence[Token]) -> Iterator[Token]:
     words = [token.text if token.kind == WORD else "" for token in rest]
     at = 0
     while at < len(rest):
-        found = phrase_at(words, at) if words[at] else None
+        found = lexicon.phrase_at(lexicon.PHRASES, words, at) if words[at] else None
         if found is None:
             yield rest[at]
             at += 1
             continue
-        kind, value, length = found
+        (kind, value), length = found
         own = " ".join(token.typed for token in rest[at : at + length] if token.typed)
         begin, end = rest[at].begin, rest[at + length - 1].end
         yield Token(kind, " ".join(words[at : at + length]), begin, end, value, own=own)

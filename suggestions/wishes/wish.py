@@ -12,7 +12,7 @@ WISHES_MAX = 3
 
 SMALL, USUAL, BIG = "small", "usual", "big"
 SOURCE, TOPIC, WORD, AUTHOR, FRESHNESS = "source", "topic", "word", "author", "freshness"
-CATEGORY = "category"
+CATEGORY, TASTE = "category", "taste"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,8 @@ class Names:
 
     `sources` has the titles of the sources they read, by key, `called` the keys by their own names for feeds;
     `topics` their interests and boosted keywords, `listed` the interests alone; `items` the items of the last
-    seven days that they do not mute; `other_names` those of interests, by the key of the topic.
+    seven days that they do not mute; `muted` the values of their mutes; `other_names` those of interests, by
+    the key of the topic.
     """
 
     sources: Mapping[str, str]
@@ -29,6 +30,7 @@ class Names:
     listed: Sequence[str] = ()
     items: Sequence[Candidate] = ()
     called: Mapping[str, str] = field(default_factory=dict)
+    muted: Sequence[str] = ()
     other_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
@@ -78,13 +80,15 @@ class Question:
 class Reading:
     """The result of reading: wishes, or one question. `notes` name the parts left out, and why.
 
-    `left` has the words of the wishes beyond the third, which can be read the next time.
+    `left` has the words of the wishes beyond the third, which can be read the next time; `undoes`: the last
+    change of the settings is wished away.
     """
 
     wishes: tuple[Wish, ...] = ()
     question: Question | None = None
     notes: tuple[str, ...] = field(default=())
     left: str = ""
+    undoes: bool = False
 
     @property
     def unread(self) -> bool:

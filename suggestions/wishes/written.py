@@ -28,7 +28,7 @@ from suggestions.proposals import EVIDENCE_MIN, Draft, Facts, Target
 from suggestions.rules import change_parse
 from suggestions.wishes.lookup import Lookup
 from suggestions.wishes.reading import wishes_look_up
-from suggestions.wishes.wish import SOURCE, WORD, Names, Wish
+from suggestions.wishes.wish import FRESHNESS, SOURCE, TASTE, WORD, Names, Wish
 
 WRITTEN_DAYS = 90
 # Measured together with the three articles on simulated readers (docs/planner.md).
@@ -111,7 +111,8 @@ def _change_asked(
 
 def _kind_of(wish: Wish, facts: Facts) -> ChangeKind | None:
     """Return the kind of suggestion that a wish asks for; `None` if suggestions cannot be about it."""
-    if wish.until or wish.within or wish.most is not None or wish.hours is not None:
+    is_of_page = wish.target.kind in (FRESHNESS, TASTE)
+    if is_of_page or wish.until or wish.within or wish.most is not None or wish.hours is not None:
         return None
     if wish.target.kind == SOURCE:
         return _OF_SOURCES.get(wish.direction)

@@ -169,6 +169,35 @@ def test_each_yes_makes_a_version_with_the_words_that_can_be_taken_back(reads: R
     assert reverted is not None and reverted.note == ""
 
 
+def test_the_last_change_that_is_in_force_is_taken_back(reads: Reader):
+    assert asked(reads, "undo the last change").drafts == ()
+    accepted(reads, asked(reads, "more from Gazette").drafts[0].signed)
+    accepted(reads, asked(reads, "mute crypto until Friday").drafts[0].signed)
+    (mute,) = asked(reads, "mach das rückgängig").drafts
+    assert (mute.change.field, mute.change.before, mute.change.after) == ("mutes", "2026-03-20", False)
+    accepted(reads, mute.signed)
+    assert asked(reads, "reset everything").drafts == ()
+
+
+def test_how_much_ratings_count_goes_by_levels(reads: Reader):
+    for words, level in (
+        ("let my ratings count more", "on"),
+        ("meine Bewertungen sollen mehr zählen", "strong"),
+        ("sort less by my taste", "on"),
+        ("stop sorting by my ratings", "off"),
+    ):
+        (draft,) = asked(reads, words).drafts
+        accepted(reads, draft.signed)
+        assert str(config_effective(reader_id=reads.pk).config.taste) == level
+    assert asked(reads, words).notes and not asked(reads, words).drafts
+
+
+def test_what_is_muted_is_found_by_half_its_name(reads: Reader):
+    accepted(reads, asked(reads, "mute the source herald.example").drafts[0].signed)
+    (draft,) = asked(reads, "un-mute the Herald please").drafts
+    assert (draft.change.target, draft.change.before, draft.change.after) == ("herald.example", True, False)
+
+
 @pytest.mark.parametrize("words", ["at most two a day of Gazette", "höchstens zwei am Tag von Gazette"])
 def test_a_count_by_the_day_becomes_the_sources_daily_limit(reads: Reader, words: str):
     (draft,) = asked(reads, words).drafts
