@@ -71,7 +71,7 @@ class ReaderRows(NamedTuple):
 
     `reported_by` maps an item to how many of the reader's sources report it. `muted` counts, per mute, the
     articles it hides. `gone` counts the articles that have left the reader's page, by reason. `shown` are the
-    articles that a digest of an earlier day has shown.
+    articles that a digest of an earlier day has shown, `passed` those among the first of a page.
     """
 
     rows: Ids | None
@@ -80,6 +80,7 @@ class ReaderRows(NamedTuple):
     muted: Mapping[Mute, int]
     gone: Mapping[GoneReason, int] = {}
     shown: Collection[int] = frozenset()
+    passed: Collection[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,8 @@ class DayCandidates:
     are the sources with enough ratings or exposures. `seed` fixes the novelty draw. Muted items are no
     candidates; `muted` counts them per mute. Items that have left the reader's page are none either
     (`digest.daily.gone`); `gone` counts them. `shown` are the articles that a digest of an earlier day has
-    shown, and `late` the items that came with an old date.
+    shown, `passed` those among the first places of an earlier page, and `late` the items that came with an
+    old date.
     """
 
     as_of: dt.datetime
@@ -105,6 +107,7 @@ class DayCandidates:
     muted: Mapping[Mute, int] = field(default_factory=dict)
     gone: Mapping[GoneReason, int] = field(default_factory=dict)
     shown: Collection[int] = frozenset()
+    passed: Collection[int] = frozenset()
     late: Collection[int] = frozenset()
 
     def deciding(self, sources: Mapping[str, int]) -> "DayCandidates":
@@ -168,8 +171,9 @@ class DayCandidates:
         self, ranking: Ranking, effective: EffectiveConfig, *, limit: int | None = None
     ) -> list[Choice]:
         """Return the choices for `digest.daily.compose`, in the order of `ranking`; all, or `limit`."""
+        ids = ranking.ids[:limit].tolist()
         return choices_make(
-            ranking.ids[:limit].tolist(),
+            ids,
             ranking.totals[:limit].tolist(),
             ranking.totals_without_penalties()[:limit].tolist(),
             origins=self.origins,
@@ -181,6 +185,7 @@ class DayCandidates:
                 limits=effective.config.daily_limits,
                 reserved=self._unseen_of(effective.config.never_missed),
                 late=self.late,
+                again={pk for pk in ids if self.origins[pk][1] in self.passed},
             ),
         )
 
@@ -429,7 +434,7 @@ def _without_gone(
             if keep_seen:
                 gone = {pk: one for pk, one in gone.items() if one.reason is not GoneReason.SEEN}
             left = _rows_left(carried[reader.pk], pool, articles, gone, done.on_page)
-            found[reader.pk] = left._replace(shown=done.shown)
+            found[reader.pk] = left._replace(shown=done.shown, passed=done.passed)
     return found
 
 
@@ -480,6 +485,7 @@ def _candidates_of_readers(
             muted=carried[reader].muted,
             gone=carried[reader].gone,
             shown=carried[reader].shown,
+            passed=carried[reader].passed,
             late=late,
         )
         for reader, (date, moment) in moments.items()

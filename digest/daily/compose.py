@@ -1,7 +1,7 @@
 """Compose a digest from a ranked list: each story once, a share per source, every tenth place novelty.
 
 This module chooses the items to show. Items placed by score keep the order of their scores, except that
-sources alternate in the first ten places. Pure.
+sources alternate in the first ten places, and that items of earlier pages stand below the others. Pure.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from digest.daily.diversity import (
+    AGAIN,
     RANKED,
     RATED,
     RESERVED,
@@ -69,7 +70,8 @@ class NoveltyDraw:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of composition: size, stories once, a cap per source, drawn and kept places, alternation."""
+    """The rules of composition: size, stories once, a cap per source, drawn and kept places, alternation, and
+    items of earlier pages below the others."""
 
     size: int = DIGEST_SIZE
     stories: bool = True
@@ -77,11 +79,12 @@ class Rules:
     novelty: bool = True
     alternate: bool = True
     reserve: bool = True
+    again: bool = True
 
     @classmethod
     def score_only(cls, size: int) -> "Rules":
         """Return the rules for the best items by score and nothing else."""
-        return cls(size, stories=False, cap=False, novelty=False, alternate=False, reserve=False)
+        return cls(size, stories=False, cap=False, novelty=False, alternate=False, reserve=False, again=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +167,8 @@ def compose(
     slots = {choice.item_id: Place(choice.item_id, RESERVED) for choice in reserved}
     slots |= {place.item_id: place for place in novel.values()}
     slots |= {i.item_id: Place(i.item_id, RATED, i.propensity) for i in rated.values()}
-    places = tuple(slots.get(item, Place(item, RANKED)) for item in merged)
+    again = {choice.item_id for choice in best if choice.again and rules.again}
+    places = tuple(slots.get(item, Place(item, AGAIN if item in again else RANKED)) for item in merged)
     slot_of = {place.item_id: place.slot for place in places}
     stories = {story: item for story, item in shown_of.items() if rules.stories and item in slot_of}
     return Composition(
@@ -204,13 +208,19 @@ def _alternate_order(
     rated: Mapping[int, PlacedItem],
     rules: Rules,
 ) -> list[int]:
-    """Return the items placed by score, in their order around the items fixed in `at`."""
-    ids = [choice.item_id for choice in best if choice.item_id not in at.values()]
+    """Return the items placed by score, in their order around the items fixed in `at`.
+
+    Items that the reader passed by on an earlier page come after the others.
+    """
+    free = [choice for choice in best if choice.item_id not in at.values()]
+    if rules.again:
+        free.sort(key=lambda choice: choice.again)
+    ids = [choice.item_id for choice in free]
     if not rules.alternate:
         return ids
     sources = {choice.item_id: choice.source for choice in choices}
     sources |= {item.item_id: item.source for item in rated.values()}
-    unwanted = {choice.item_id for choice in best if choice.unwanted}
+    unwanted = {choice.item_id for choice in best if choice.unwanted or (choice.again and rules.again)}
     most = {one.source: one.places_of(SPREAD_MAX) for one in best if one.share > 1}
     return alternate(ids[: max(0, rules.size - len(at))], at, sources, unwanted, most)
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Count, Max, Min, Q
 
-from digest.daily.gone import PAGES_MAX, Dealt
+from digest.daily.gone import PAGES_MAX, Dealt, is_passed
 from digest.days import day_begin
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.models import Exposure, Feedback, Impression, Reader, Reading
@@ -20,12 +20,14 @@ LOOK_BACK = dt.timedelta(days=ITEM_WINDOW_DAYS + 2)
 class DealtWith(NamedTuple):
     """One reader's handled articles, and the articles on the day's page already.
 
-    `shown` are the articles that a digest of an earlier day has shown, on a page or elsewhere.
+    `shown` are the articles that a digest of an earlier day has shown, on a page or elsewhere. `passed` are
+    those that the reader passed by: they stood among the first of a page, and that was no part of this visit.
     """
 
     articles: Mapping[int, Dealt]
     on_page: Collection[int]
     shown: Collection[int] = frozenset()
+    passed: Collection[int] = frozenset()
 
 
 def dealt_with(
@@ -53,8 +55,11 @@ def dealt_with(
     for reader, article, read_at in read.values_list("reader_id", "article", "read_at"):
         found[reader][article]["read_at"] = read_at
     shown: defaultdict[UUID, set[int]] = defaultdict(set)
-    for reader, article, pages, first, last in _pages(days, as_of):
+    passed: defaultdict[UUID, set[int]] = defaultdict(set)
+    for reader, article, pages, first, last, highest in _pages(days, as_of):
         shown[reader].add(article)
+        if is_passed(highest, last, as_of):
+            passed[reader].add(article)
         if pages >= PAGES_MAX:
             found[reader][article] |= {"pages": pages, "first_shown": first, "last_shown": last}
     begins = {reader.pk: day_begin(days[reader.pk], reader.zone) for reader in readers}
@@ -68,18 +73,17 @@ def dealt_with(
         if any(_is_of_day(one, begins[reader]) for one in rows.values())
     ]
     on_page = _on_page(today, days)
+    sets = (on_page, shown, passed)
     return {
-        reader: DealtWith(
-            dealt.get(reader, {}), on_page.get(reader, frozenset()), shown.get(reader, frozenset())
-        )
+        reader: DealtWith(dealt.get(reader, {}), *(one.get(reader, frozenset()) for one in sets))
         for reader in {**dealt, **shown}
     }
 
 
 def _pages(
     days: Mapping[UUID, dt.date], as_of: dt.datetime
-) -> Iterable[tuple[UUID, int, int, dt.datetime | None, dt.datetime | None]]:
-    """Return (reader, article, pages, first shown, last shown) for the digests of earlier days.
+) -> Iterable[tuple[UUID, int, int, dt.datetime | None, dt.datetime | None, int | None]]:
+    """Return (reader, article, pages, first shown, last shown, highest rank) for the digests of earlier days.
 
     Items fetched by an app or a feed reader do not count as a page, so `pages` can be 0.
     """
@@ -98,6 +102,7 @@ def _pages(
             pages=Count("date", distinct=True, filter=on_page),
             first=Min("shown_at", filter=on_page),
             last=Max("shown_at", filter=on_page),
+            highest=Min("rank", filter=on_page),
         )
     )
 

@@ -40,6 +40,8 @@ RANKED: Final = "ranked"
 RATED: Final = "kept"
 # Slot: placed because its source is never missed.
 RESERVED: Final = "reserved"
+# Slot: placed by score, below what is new to the reader, who passed it by on an earlier page.
+AGAIN: Final = "again"
 
 
 class Choice(NamedTuple):
@@ -51,7 +53,7 @@ class Choice(NamedTuple):
     `score` is its real score. `at_par` is its score if its source had weight 1, and `unmuted` its score
     without negative boosts. Both equal `score` if nothing counts against it. `most` is the daily limit of its
     source (`None`: no limit). `reserved`: its source is never missed, and no earlier digest has shown it.
-    `late`: it came with an old date, and is not reserved.
+    `late`: it came with an old date, and is not reserved. `again`: the reader passed it by on another day.
     """
 
     item_id: int
@@ -67,6 +69,7 @@ class Choice(NamedTuple):
     late: bool = False
     disliked: bool = False
     share: float = 1.0
+    again: bool = False
 
     @property
     def unwanted(self) -> bool:
@@ -95,7 +98,8 @@ class Exceptions:
     """The items that something other than their score counts for or against, and daily limits by source.
 
     Keywords count against `muted` items, and the reader's taste against `disliked` ones. `reserved` ones wait
-    for a place of theirs, and `late` ones came with an old date.
+    for a place of theirs, `late` ones came with an old date, and `again` ones were passed by on an earlier
+    page.
     """
 
     muted: Collection[int] = ()
@@ -103,6 +107,7 @@ class Exceptions:
     limits: Mapping[str, int] = field(default_factory=dict)
     reserved: Collection[int] = ()
     late: Collection[int] = ()
+    again: Collection[int] = ()
 
 
 NO_EXCEPTIONS = Exceptions()
@@ -144,6 +149,7 @@ def choices_make(
                 most=exceptions.limits.get(source),
                 reserved=item_id in reserved,
                 late=item_id in late and item_id not in reserved,
+                again=item_id in exceptions.again,
             )
         )
     return found
@@ -393,7 +399,7 @@ def exclusion_reasons(
         old = set()
     out = again | limited | old
     field = [c for c in ranked if c.item_id not in out and shown.get(c.item_id) not in (RATED, RESERVED)]
-    places = sum(slot == RANKED for slot in shown.values())
+    places = sum(slot in (RANKED, AGAIN) for slot in shown.values())
     share = source_cap(ranked, fixed, len(shown)) if cap else None
     unwanted = _reasons_of_settings(field, shown, fixed, places, share)
     by_score = {choice.item_id for choice in field[:places]}

@@ -51,7 +51,7 @@ def further_page(*, reader: Reader, digest: Digest, number: int, now: datetime) 
     choices = candidates.choices(ranking, effective)
     late = sum(one.late and one.item_id in items for one in choices)
     rest = within_limits(_left(choices, items, stories), taken, late=late)
-    rules = Rules(novelty=False, reserve=False)
+    rules = Rules(novelty=False, reserve=False, again=False)
     for _ in range(1, min(number, PAGES_MAX)):
         # Daily limits were already applied, so every item left may come.
         open_ = [one._replace(most=None, late=False) for one in rest]

@@ -1,7 +1,8 @@
 """A page a day: which articles have left a reader's page, and why. Pure.
 
 Rated articles are gone on the next day. So are articles that stood on two of their pages, and read ones if
-the reader wants that. Articles on today's page stay there.
+the reader wants that. Articles on today's page stay there. What the reader passed by once is not gone: it
+stands below what is new to them.
 """
 
 from collections.abc import Collection, Mapping
@@ -15,6 +16,8 @@ from ranking.language import ngettext, thousands
 PAGES_MAX = 2
 # Two pages count as two if this much time lies between them: a reader around midnight has seen only one.
 PAGES_APART = timedelta(hours=6)
+# The places of a page that its reader has surely passed: two screens, or a whole mail.
+PASSED_PLACES = 15
 
 
 class GoneReason(StrEnum):
@@ -72,6 +75,16 @@ def _reason(one: Dealt, begin: datetime, is_on_page: bool) -> GoneReason | None:
     if one.pages < PAGES_MAX or not one.first_shown or not one.last_shown:
         return None
     return GoneReason.SEEN if one.last_shown - one.first_shown >= PAGES_APART else None
+
+
+def is_passed(highest: int | None, last_shown: datetime | None, as_of: datetime) -> bool:
+    """Return whether a reader passed an article by on an earlier day's page, before this visit.
+
+    `highest` is its highest rank on such pages, and `last_shown` when one of them showed it last.
+    """
+    if highest is None or last_shown is None:
+        return False
+    return highest <= PASSED_PLACES and as_of - last_shown >= PAGES_APART
 
 
 def stories_gone(

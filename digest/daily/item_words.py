@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 from digest.daily.compose import NOVELTY, NOVELTY_EVERY
-from digest.daily.diversity import RATED, RESERVED
+from digest.daily.diversity import AGAIN, RATED, RESERVED
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.feeds.health import FeedCondition
 from ranking.common.text import words_cut
@@ -367,6 +367,8 @@ def place_explain(slot: str, propensity: float, moved: int = 0) -> str:
         return _("It keeps its place since you rated it.")
     if slot == RESERVED:
         return _("Its source is never missed: it has a place until a digest has shown it.")
+    if slot == AGAIN:
+        return _("It was high on an earlier page of yours, so it stands below what is new to you.")
     if slot == NOVELTY:
         drawn = _(
             "It was drawn, from a source you rarely see: every {n}th place is, whatever the score."

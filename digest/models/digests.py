@@ -50,6 +50,7 @@ class Impression(models.Model):
         NOVELTY = "novelty", "drawn from sources little is known about"
         RATED = "kept", "kept in place because it was rated"
         RESERVED = "reserved", "of a source that is never missed"
+        AGAIN = "again", "ranked by score, below what is new to the reader"
 
     digest = models.ForeignKey(Digest, models.CASCADE, related_name="impressions", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="impressions")

@@ -1,6 +1,6 @@
 """Contexts of the reading pages' templates."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date as Date
 from datetime import datetime, timedelta
@@ -75,6 +75,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     change = order_change_read(digest.change) if digest and date == today else None
     change = change if change and change.has_effect else None
     shown = _mark_moves(shown, change.places if change else {})
+    passed = {entry.item.pk for entry in scored if entry.slot == Impression.Slot.AGAIN}
     impersonal = bool(impressions) and all(is_impersonal(one.parts) for one in impressions)
     is_taught = digest is not None and digest.config_version > 0
     return {
@@ -92,7 +93,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
         "away_since": away_missing_since(reader=reader, shown=shown, now=now) if date == today else None,
         "previous": date - timedelta(days=1) if today - date < OLDEST else None,
         "next": date + timedelta(days=1) if date < today else None,
-        **_read_state(shown, hides=hides, now=now if date == today else None),
+        **_read_state(shown, passed, hides=hides, now=now if date == today else None),
         "left_out": sum(n for n in (digest.left_out.values() if digest else ()) if isinstance(n, int)),
         **(_page_end(digest, len(shown)) if digest and date == today else {}),
         "ask_read_gone": date == today and reader.read_gone is None and _count_read(shown),
@@ -108,9 +109,12 @@ def _has_rated(reader: Reader, here: Iterable[RatedItem | None]) -> bool:
     return any(here) or feedback_counts(reader_id=reader.pk).total > 0
 
 
-def _read_state(shown: list[ShownItem], *, hides: bool, now: datetime | None) -> dict[str, Any]:
+def _read_state(
+    shown: list[ShownItem], passed: Collection[int], *, hides: bool, now: datetime | None
+) -> dict[str, Any]:
     """Return the items to show (unread ones only, if `hides`), and the number of unread among all.
 
+    `again` are the rows from the first on that the reader passed by before, one of `passed`.
     `aside` are those of today, at `now`, that the reader called not useful before: they stand at the end,
     folded, unless nothing else is there.
     """
@@ -118,8 +122,12 @@ def _read_state(shown: list[ShownItem], *, hides: bool, now: datetime | None) ->
     here = unread if hides else shown
     aside = [entry for entry in here if now and _is_put_aside(entry.response.rating, now)]
     aside = aside if len(aside) < len(here) else []
+    rows = [entry for entry in here if entry not in aside]
+    new = next((n for n, entry in enumerate(rows) if entry.item.pk in passed), len(rows))
     return {
-        "shown": [entry for entry in here if entry not in aside],
+        "shown": rows,
+        "new": rows[:new],
+        "again": rows[new:],
         "aside": aside,
         "size": len(shown),
         "hides": hides,

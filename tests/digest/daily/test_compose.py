@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.daily.compose import NOVELTY, Composition, NoveltyDraw, PlacedItem, Rules, compose, novelty_draw
-from digest.daily.diversity import RANKED, RATED, Choice, ExclusionReason, source_cap
+from digest.daily.diversity import AGAIN, RANKED, RATED, Choice, ExclusionReason, source_cap
 from ranking.entities import Config, EffectiveConfig
 
 SEED = NoveltyDraw("ada|2026-03-18")
@@ -70,6 +70,16 @@ def test_what_is_shown_by_score_stands_in_the_order_of_the_score(ranked, rules):
     rules = replace(rules, alternate=False)
     by_score = [place.item_id for place in compose(ranked, rules, SEED).places if place.slot == RANKED]
     assert by_score == [choice.item_id for choice in ranked if choice.item_id in by_score]
+
+
+@given(CHOICES, RULES, st.sets(st.integers(0, 60)))
+def test_what_was_passed_by_takes_no_place_from_others_and_stands_below_them(ranked, rules, passed):
+    rules = replace(rules, novelty=False)
+    plain = compose(ranked, rules, SEED)
+    composed = compose([c._replace(again=c.item_id in passed) for c in ranked], rules, SEED)
+    assert {*ids(composed)} == {*ids(plain)} and composed.left_out == plain.left_out
+    assert [i in passed for i in ids(composed)] == [slot == AGAIN for slot in slots(composed)]
+    assert slots(composed) == sorted(slots(composed), key=lambda slot: slot == AGAIN)
 
 
 @given(CHOICES, st.integers(1, 30))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.daily.gone import Dealt, GoneReason, articles_gone, stories_gone
+from digest.daily.gone import PASSED_PLACES, Dealt, GoneReason, articles_gone, is_passed, stories_gone
 from digest.daily.services import digest_build
 from digest.daily.store import exposures_log
 from digest.days import day_of
@@ -43,6 +43,20 @@ def test_what_is_rated_or_read_today_stays_on_todays_page_and_comes_on_no_other(
 def test_two_pages_are_enough_unless_they_were_one_visit_over_midnight(pages, apart, reason):
     shown = Dealt(pages=pages, first_shown=BEGIN - apart * HOUR - HOUR, last_shown=BEGIN - HOUR)
     assert reason_of(shown) is reason
+
+
+@pytest.mark.parametrize(
+    ("highest", "hours", "passed"),
+    [
+        (1, 24, True),
+        (PASSED_PLACES, 24, True),
+        (PASSED_PLACES + 1, 24, False),
+        (1, 0.2, False),
+        (None, None, False),
+    ],
+)
+def test_passed_by_is_what_stood_high_on_a_page_before_this_visit(highest, hours, passed):
+    assert is_passed(highest, None if hours is None else BEGIN - hours * HOUR, BEGIN) is passed
 
 
 @given(st.lists(st.integers(min_value=-200, max_value=-1), min_size=2, max_size=6))
@@ -186,3 +200,43 @@ def test_luck_draws_nothing_that_stood_on_yesterdays_page(ada: Reader, now: date
     old = ItemFactory(source=unseen.source, feed=unseen, published_at=now - 5 * DAY, first_seen_at=now - HOUR)
     digest = digest_build(reader=ada, date=day_of(now, ada.zone), now=now)
     assert set(digest.impressions.filter(slot="novelty").values_list("item", flat=True)) == {old.pk}
+
+
+def slots(reader: Reader, at: datetime) -> dict[int, str]:
+    """Return the slot of each item on the page of the reader's day."""
+    digest = Digest.objects.get(reader=reader, date=day_of(at, reader.zone))
+    return dict(digest.impressions.order_by("rank").values_list("item_id", "slot"))
+
+
+@pytest.mark.django_db
+@pytest.mark.services
+def test_what_was_passed_by_yesterday_stands_below_all_that_is_new(ada: Reader, now: datetime):
+    items = shelf(ada, now, count=20)
+    yesterday = page(ada, now)
+    high, low = yesterday[:PASSED_PLACES], yesterday[PASSED_PLACES:]
+    at = now + DAY
+    fresh = [
+        ItemFactory(source=one.source, feed=one.feed, published_at=at - (n + 1) * HOUR).pk
+        for n, one in enumerate(items[:3])
+    ]
+    today = page(ada, at)
+    assert {*today[:8]} == {*fresh, *low} and [*slots(ada, at).values()][8:] == ["again"] * PASSED_PLACES
+    assert today[8:] == high, "among themselves they keep their order"
+    feedback_give(reader=ada, item_id=today[10], useful=True, now=at + HOUR)
+    assert page(ada, at + 2 * HOUR) == today and slots(ada, at)[today[10]] == "kept"
+
+
+@pytest.mark.django_db
+def test_nothing_sinks_while_a_reader_reads_on_over_midnight_or_if_only_an_app_had_it(
+    ada: Reader, now: datetime
+):
+    shelf(ada, now, count=8)
+    midnight = now.astimezone(ada.zone).replace(hour=0) + DAY
+    before = page(ada, midnight - HOUR / 60)
+    assert page(ada, midnight + HOUR / 60, door=None) == before
+    assert {*slots(ada, midnight + HOUR).values()} == {"ranked"}
+    page(ada, midnight + 7 * HOUR, door=None)
+    assert {*slots(ada, midnight + HOUR).values()} == {"again"}
+    Exposure.objects.update(door=Exposure.Door.FEED)
+    page(ada, midnight + 8 * HOUR, door=None)
+    assert {*slots(ada, midnight + HOUR).values()} == {"ranked"}

@@ -46,6 +46,7 @@ def build(reader: Reader) -> Digest:
         ("novelty", 0.25, "drawn, from a source you rarely see: every 10th place is, whatever the score."),
         ("novelty", 0.25, "It had a chance of 25%."),
         ("novelty", 1.0, "whatever the score."),
+        ("again", 1.0, "It was high on an earlier page of yours, so it stands below what is new to you."),
     ],
 )
 def test_every_way_to_a_place_has_its_words(slot: str, propensity: float, words: str):

@@ -8,6 +8,7 @@ from tests.lab.page.readers import NO_PREFERENCES, REAL, SHUFFLED
 
 NEWEST, ORACLE = "newest first", "oracle, same rules"
 BY_HOUR, OFF, ON, STRONG = "by the hour, all stays", "taste off", "taste on", "taste strong"
+OFF_PLAIN, ON_PLAIN = "taste off, nothing sinks", "taste on, nothing sinks"
 ANSWERS, NAMED, DEALT = "20 answers", "3 named, strong", "vectors dealt anew"
 NO_LUCK = "20 answers, no luck"
 SURE, TOLD, FREE = "taste on, thumbs without luck", "taste on, groups known", "taste on, no rules"
@@ -18,6 +19,7 @@ class Arm:
     """One way to make a reader's pages.
 
     - `goes`: rated items, and items that stood on two pages, are gone.
+    - `sinks`: what stood among the first places of an earlier page stands below the rest.
     - `accepts`: every suggestion is accepted.
     - `answers`: how many questions of an interview the reader answers before the first page.
     - `has_luck`: the answers are thumbs, drawn and flipped alike; else yes for what is to taste, and no.
@@ -33,6 +35,7 @@ class Arm:
     name: str
     config: Config = field(default_factory=Config)
     goes: bool = True
+    sinks: bool = True
     accepts: bool = False
     answers: int = 0
     has_luck: bool = True
@@ -62,9 +65,11 @@ def _under(law: str) -> tuple[Arm, ...]:
 
 
 ARMS = (
-    Arm(NEWEST, goes=False),
-    Arm(BY_HOUR, HOURLY, goes=False, base=""),
-    Arm(f"{BY_HOUR}, every suggestion accepted", HOURLY, goes=False, accepts=True),
+    Arm(NEWEST, goes=False, sinks=False),
+    Arm(BY_HOUR, HOURLY, goes=False, sinks=False, base=""),
+    Arm(f"{BY_HOUR}, every suggestion accepted", HOURLY, goes=False, sinks=False, accepts=True),
+    Arm(OFF_PLAIN, sinks=False),
+    Arm(ON_PLAIN, TASTE_ON, sinks=False),
     Arm(OFF),
     Arm("every suggestion accepted", accepts=True),
     Arm("taste on, without meaning", TASTE_ON, has_meaning=False),

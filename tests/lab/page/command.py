@@ -4,7 +4,8 @@ Readers with known tastes read 250, 50 or 6 real feeds for 18 days, and rate som
 The table has the share of these places that is to their taste: on the first morning, and after about 25, 64
 and 114 thumbs. Items that stood there before do not count. With six feeds it is the share of the first five.
 Other columns: the gain over the base arm with its 95 % interval over readers, sources among fifteen, the
-share that stood on yesterday's page, the mean age, P(like) discounted by age, and the share of the first
+share that stood on yesterday's page, that which stood among its first fifteen on the second morning, how many
+are to taste and there for the first time, the mean age, P(like) discounted by age, and the share of the first
 fifteen that is there only because of taste.
 """
 

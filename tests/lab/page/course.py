@@ -60,7 +60,8 @@ class Page:
     `to_taste`, `first_five`: the share to taste among the items that stand there for the first time, or None
     without any. `base` is that share of all candidates. `liked` is the mean P(like), `worth` the same
     discounted by age, `sources` the number of sources as if there were fifteen places, `repeats` the share
-    that stood on the page of the day before, `age_days` the mean age, `thumbs` the reader's thumbs so far.
+    that stood on the page of the day before, `passed` that stood among its first places, `found` how many are
+    to taste and there for the first time, `age_days` the mean age, `thumbs` the reader's thumbs so far.
     `others` is the share that is there only because of taste, if the reader's thumbs are uninformative.
     Figures of an empty page are None.
     """
@@ -73,6 +74,8 @@ class Page:
     worth: float | None = None
     sources: float | None = None
     repeats: float | None = None
+    passed: float | None = None
+    found: int | None = None
     age_days: float | None = None
     others: float | None = None
 
@@ -87,7 +90,7 @@ class Course:
     pages: defaultdict[int, list[datetime]] = field(default_factory=lambda: defaultdict(list))
     exposed: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     shown: set[int] = field(default_factory=set)
-    yesterday: set[int] = field(default_factory=set)
+    yesterday: list[int] = field(default_factory=list)
     decided: dict[tuple[str, str], tuple[datetime, bool]] = field(default_factory=dict)
 
 
@@ -205,6 +208,7 @@ class Simulation:
             origins=self.origins,
             rows=rows,
             known=frozenset(known),
+            passed=course.shown if self.arm.sinks else frozenset(),
             signals=Signals(similarity=self._similarity(course, rows), taste=self._taste(course, rows, now)),
         )
 
@@ -323,6 +327,8 @@ class Simulation:
             worth=float((likes * 0.5 ** (hours / WORTH_HALF_HOURS)).mean()),
             sources=PLACES * len(sources) / len(first),
             repeats=float(np.mean([item in course.yesterday for item in first])),
+            passed=float(np.mean([item in course.yesterday[:PLACES] for item in first])),
+            found=int(taste[[item for item in first if item not in course.shown]].sum()),
             age_days=float(hours.mean() / 24),
             others=self._others(course, found, first),
         )
@@ -350,7 +356,7 @@ class Simulation:
         for item in items:
             course.pages[item].append(at)
         course.shown |= {*first}
-        course.yesterday = {*items}
+        course.yesterday = [*items]
 
     def _rated(self, course: Course) -> list[RatedItem]:
         """Return the reader's thumbs as the planner reads them, newest first."""

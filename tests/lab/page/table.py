@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.lab.page.arms import ANSWERS, CONTROLS, NAMED, NO_GAIN, ON, Arm
+from tests.lab.page.arms import ANSWERS, CONTROLS, NAMED, NO_GAIN, OFF, OFF_PLAIN, ON, ON_PLAIN, Arm
 from tests.lab.page.course import Page
 
 # Mornings that are read together: the first, and those with some 25, 64 and 114 thumbs before them.
 WINDOWS = {"day_1": (1, 1), "days_4_5": (4, 5), "days_9_11": (9, 11), "days_16_18": (16, 18)}
 # The days over which sources, repeats and age are read.
 LATE = (8, 18)
+# The second morning, and all but the first.
+SECOND, AFTER_FIRST = (2, 2), (2, 18)
 DRAWS, INTERVAL = 4_000, (2.5, 97.5)
 # With six feeds nearly all is shown, so that the order of the first five counts.
 FEW_FEEDS = 6
@@ -48,6 +50,8 @@ def _row(size: int, share: str, arm: Arm, courses: Courses) -> Row:
     row |= {
         key: _mean(_values(own, key, LATE)) for key in ("sources", "repeats", "age_days", "liked", "worth")
     }
+    row |= {"passed_day_2": _mean(_values(own, "passed", SECOND))}
+    row |= {key: _mean(_values(own, key, AFTER_FIRST)) for key in ("passed", "found")}
     row["others"] = _mean(_values(own, "others", LATE))
     if base is not None and arm.base != arm.name:
         row["over"] = arm.base
@@ -55,6 +59,10 @@ def _row(size: int, share: str, arm: Arm, courses: Courses) -> Row:
             row[f"{window}_over"] = _difference(own, base, share, WINDOWS[window])
         for key in ("liked", "worth", "age_days"):
             row[f"{key}_over"] = _difference(own, base, key, LATE)
+    if (plain := courses.get({OFF: OFF_PLAIN, ON: ON_PLAIN}.get(arm.name, ""))) is not None:
+        row["over_plain"] = {
+            key: _difference(own, plain, key, AFTER_FIRST) for key in ("found", "to_taste", "first_five")
+        }
     if (arm.answers or arm.named) and (alone := courses.get(ON)) is not None:
         row["over_thumbs"] = [_difference(own, alone, share, days) for days in WINDOWS.values()]
     return row
@@ -107,6 +115,9 @@ def targets_of(rows: Sequence[Row]) -> list[Row]:
                 _target(f"{name}: sources of 15", f">= {SOURCES_LEAST}", sources, sources >= SOURCES_LEAST)
             )
             found.append(_target(f"{name}: repeats", f"<= {REPEATS_MOST}", repeats, repeats <= REPEATS_MOST))
+        if row["arm"] in (OFF, ON) and (passed := row["passed_day_2"]) is not None:
+            metric = f"{name}: of the first 15 on day 2, among the first 15 of day 1"
+            found.append(_target(metric, f"<= {REPEATS_MOST}", passed, passed <= REPEATS_MOST))
         if row["arm"] in CONTROLS | NO_GAIN and row.get("days_16_18_over"):
             mean, low, high = row["days_16_18_over"]
             over = f"{name}: over {row['over']}, days 16-18"
@@ -126,14 +137,18 @@ def words_of(rows: Sequence[Row]) -> str:
     head = (
         f"{'feeds':>5} {'arm':34} {'day 1':>6} {'4-5':>5} {'9-11':>5} {'16-18':>5}  {'over base, 16-18':24} "
     )
-    lines = [head + f"{'sources':>7} {'repeats':>7} {'age d':>5} {'worth':>6} {'others':>6}"]
+    lines = [
+        head + f"{'sources':>7} {'repeats':>7} {'passed, day 2':>13} {'found':>5} "
+        f"{'age d':>5} {'worth':>6} {'others':>6}"
+    ]
     for row in rows:
         shares = " ".join(_figure(row[window], 2).rjust(5) for window in WINDOWS)
         over = row.get("days_16_18_over")
         words = f"{over[0]:+.3f} [{over[1]:+.3f}, {over[2]:+.3f}]" if over else ""
         lines.append(
             f"{row['feeds']:>5} {row['arm']:34}  {shares}  {words:24} {_figure(row['sources'], 1):>7} "
-            f"{_figure(row['repeats'], 2):>7} {_figure(row['age_days'], 2):>5} {_figure(row['worth'], 3):>6} "
+            f"{_figure(row['repeats'], 2):>7} {_figure(row['passed_day_2'], 3):>13} "
+            f"{_figure(row['found'], 2):>5} {_figure(row['age_days'], 2):>5} {_figure(row['worth'], 3):>6} "
             f"{_figure(row['others'], 2):>6}"
         )
     return "\n".join([*lines, *_asked_words(rows)])

@@ -244,3 +244,11 @@ def test_who_is_asked_to_order_their_page_and_what_an_installation_publishes():
     assert asked_at(dealt.checks(0.0), SURE_Z) is None
     assert published(STREAM, groups, 12, BATCH_MIN - 1, SHUFFLED) == SPREAD_PRIOR
     assert published(STREAM, groups, 12, 100, SHUFFLED) < published(STREAM, groups, 12, 100, REAL)
+
+
+def test_what_was_passed_by_on_the_first_page_leaves_the_first_places_of_the_second_to_what_is_new() -> None:
+    reader = replace(tennis_fan(), rows=np.arange(240))
+    plain, sunk = (pages(Arm("arm", sinks=sinks), reader)[1] for sinks in (False, True))
+
+    assert plain.passed is not None and sunk.passed is not None
+    assert sunk.passed < plain.passed

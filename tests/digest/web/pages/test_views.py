@@ -209,6 +209,19 @@ def test_what_was_called_not_useful_leaves_its_place_after_a_while_with_undo(
     assert "not useful today" not in page.get(TODAY).content.decode(), "a page is never a line alone"
 
 
+def test_what_an_earlier_page_had_stands_below_a_line_that_says_so(page: Client, ada: Reader):
+    line = "On an earlier page of yours"
+    old = fresh_item(ada, hours=3, key="old.example")
+    assert line not in page.get(TODAY).content.decode()
+    Exposure.objects.update(date=ago(24).date(), shown_at=ago(24))
+    new = fresh_item(ada, hours=1, key="new.example")
+    digest_refresh(reader=ada, now=timezone.now())
+    above, below = page.get(TODAY).content.decode().split(line)
+    assert f'id="item-{new.pk}"' in above and f'id="item-{old.pk}"' in below
+    words = "It was high on an earlier page of yours, so it stands below what is new to you."
+    assert words in page.get(f"/ui/item/{old.pk}").content.decode()
+
+
 def test_own_words_are_shown_again_and_a_wish_among_them_is_offered(page: Client, ada: Reader):
     item = fresh_item(ada)
     page.get(TODAY)
