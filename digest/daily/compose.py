@@ -214,7 +214,7 @@ def _alternate_order(
     """
     free = [choice for choice in best if choice.item_id not in at.values()]
     if rules.again:
-        free.sort(key=lambda choice: choice.again)
+        free.sort(key=lambda choice: choice.again and not choice.reserved)
     ids = [choice.item_id for choice in free]
     if not rules.alternate:
         return ids

@@ -116,9 +116,13 @@ def _names_near(phrase: str, names: Iterable[str]) -> list[tuple[float, str]]:
     matcher = SequenceMatcher[str]()
     matcher.set_seq2(phrase)
     same = []
-    for name in names:
+    # A name that is much shorter or longer cannot be as alike, which its length tells at once.
+    shortest, longest = (
+        len(phrase) * share for share in (NEAR_SHARE / (2 - NEAR_SHARE), (2 - NEAR_SHARE) / NEAR_SHARE)
+    )
+    for name in (one for one in names if shortest <= len(one) <= longest):
         matcher.set_seq1(name)
-        if matcher.real_quick_ratio() >= NEAR_SHARE and (letters := matcher.quick_ratio()) >= NEAR_SHARE:
+        if (letters := matcher.quick_ratio()) >= NEAR_SHARE:
             same.append((letters, name))
     found = []
     for letters, name in nlargest(EXACT_MAX, same):

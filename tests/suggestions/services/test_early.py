@@ -232,7 +232,8 @@ def test_the_end_of_the_interview_asks_one_thing_the_offer_to_order_the_page_fir
     assert "near equals alone" in body and "rises from now on" not in body
     config_edit(reader_id=ada.pk, edit=ConfigEdit(taste="on"), expected_version=0, now=timezone.now())
     body = ended(page, rated)
-    assert 'id="order"' not in body and EARLY in body
+    assert 'id="order"' not in body
+    assert EARLY not in body, "taste has moved what the early change is about"
     assert "rises from now on" in body and "near equals alone" not in body
 
 
