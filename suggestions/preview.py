@@ -77,8 +77,12 @@ class _Inputs:
     rated_items: tuple[Item, ...] = ()
 
     def rated_hidden(self, config: Config) -> set[int]:
-        """Return which of the items rated today these settings hide."""
-        mutes, lives, now = MuteFilter(config.mutes, self.date), config.shelf_lives, self.material.as_of
+        """Return which of the items rated today these settings hide, or a mute in force.
+
+        Settings of an earlier version may lack that mute.
+        """
+        mutes = MuteFilter((*config.mutes, *self.muted), self.date)
+        lives, now = config.shelf_lives, self.material.as_of
         return {
             item.pk
             for item in self.rated_items

@@ -113,7 +113,7 @@ def test_the_messages_of_two_beats_move_the_schedule_once(broker_alone):
     command = [sys.executable, "-m", "celery", "-A", "config", "worker", "-c", "2"]
     worker = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 180
         while not Heartbeat.objects.filter(worker="job:reconcile").exists():
             assert time.monotonic() < end, "no worker took the turn"
             time.sleep(0.1)
