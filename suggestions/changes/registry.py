@@ -129,7 +129,7 @@ def _wishes_check(kinds: Sequence[ChangeKind]) -> None:
                 if getattr(owner, part) != getattr(other, part):
                     raise TypeError(
                         f"{kind!r} reads the stored wishes of {wished!r}, with another `{part}`: "
-                        f"give it a direction of its own, or the `{part}` of `{type(wished).__name__}`."
+                        f"give it a direction or `variants` of its own, or the `{part}` of `{type(wished).__name__}`."
                     )
 
 

@@ -335,6 +335,17 @@ def shared(who: str, waiting: int, order: list[str]) -> threading.Thread:
     return thread
 
 
+def ada_reads_beside(work: Callable[[], None], order: list[str]) -> None:
+    """Let Ada begin, Mallory do this work for a fifth of a second, and Ada note her end."""
+    with turns_open():
+        turn_begin("Ada", check=bool)
+        mallory = threading.Thread(target=work)
+        mallory.start()
+        mallory.join(0.2)
+        order.append("Ada")
+    mallory.join(10)
+
+
 @pytest.mark.parametrize(("mallorys", "adas"), [(1, 0), (5, 0), (5, 1)])
 @pytest.mark.usefixtures("patient")
 def test_who_asks_for_more_at_once_lets_another_finish_first(mallorys: int, adas: int):
@@ -419,13 +430,7 @@ def test_the_pictures_of_who_asks_for_more_at_once_let_another_finish_first():
             query()
             order.append("Mallory")
 
-    with turns_open():
-        turn_begin("Ada", check=bool)
-        mallory = threading.Thread(target=picture)
-        mallory.start()
-        mallory.join(0.2)
-        order.append("Ada")
-    mallory.join(10)
+    ada_reads_beside(picture, order)
     assert order == ["Ada", "Mallory"]
 
 

@@ -21,7 +21,7 @@ from digest.models import Reader
 from digest.places import EXPORTS, TURNS, arriving, turn_spare, turns_open
 from digest.sources.past_import import past_import
 from digest.throttling import PlacedStream, turn_begin
-from tests.digest.test_turns import patient, shared
+from tests.digest.test_turns import ada_reads_beside, patient, shared
 from tests.support.factories import ItemFactory, SubscriptionFactory
 
 __all__ = ["patient"]
@@ -80,13 +80,7 @@ def test_an_answer_that_is_sent_as_it_is_made_lets_another_finish_first():
         TURNS._waiting["Mallory", places.PAGE_LINE] = 5
         assert list(sent) == ["one", "two"]
 
-    with turns_open():
-        turn_begin("Ada", check=bool)
-        mallory = threading.Thread(target=export)
-        mallory.start()
-        mallory.join(0.2)
-        order.append("Ada")
-    mallory.join(10)
+    ada_reads_beside(export, order)
     assert order == ["one", "Ada", "two"]
 
 

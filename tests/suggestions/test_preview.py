@@ -113,6 +113,20 @@ def test_what_hides_rated_items_leaves_no_gap_as_its_preview_says_and_can_be_und
     assert visible(full, again) == shown
 
 
+@pytest.mark.parametrize("hiding", HIDING[:2])
+def test_settings_without_a_mute_in_force_show_no_rated_article_that_it_hides(full, now, hiding):
+    rated_and_shown(full, now)
+    before, shown = config_effective(reader_id=full.pk), visible(full, now)
+    settings_set(full, hiding, now)
+    hidden = {*shown} - {*visible(full, now)}
+    muting = config_effective(reader_id=full.pk)
+    assert hidden
+    for one, other in ((before, muting), (muting, before)):
+        (preview,) = previews_of(reader_id=full.pk, before=one, afters=[other], now=now)
+        told = {item.item_id for item in (*preview.enters, *preview.leaves, *preview.moves)}
+        assert not told & hidden
+
+
 def visible(reader, now) -> list[int]:
     digest = digest_build(reader=reader, date=now.date(), now=now)
     return [row.item_id for row in digest_impressions(digest=digest, now=now)]

@@ -96,8 +96,10 @@ def _dashboard(watch: Watch, answers: Sequence[Answer], runs: Figures, worst: Wo
     # The last look does not count itself.
     requests = watch.series("tidings_requests_total")[-1] + 1
     errors = [sum(v for (n, labels), v in found.items() if _is_error(n, labels)) for _, found in watch.seen]
+    answered = counted(answers) + (worst.counted() if worst else 0)
+    asked = answered + (worst.unanswered() if worst else 0)
     return [
-        _row("dashboard: requests counted", requests, counted(answers) + (worst.counted() if worst else 0)),
+        _row("dashboard: requests counted", requests, min(max(requests, answered), asked)),
         _row("dashboard: requests with 5xx", max(errors), worst.busy() if worst else 0),
         _row("dashboard: the broker went down and came back", [min(up), up[-1]], [0.0, 1.0]),
         _row("dashboard: the version changed once, to the new", [len(set(seen)), seen[-1]], [2, NEXT]),

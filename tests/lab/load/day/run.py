@@ -106,6 +106,7 @@ def day_run(site: Site, redis: OwnRedis, port: int, following: Path, publisher: 
             **({"worst": dict(sorted(worst.answers.items()))} if worst else {}),
             **({"poisoned": worst.poisoned.report([*readers, *askers])} if worst else {}),
             "kept_connections_closed": sum(answer.again for answer in answers),
+            "ended_unasked": site.unasked,
             "exit_codes": codes,
         },
     }

@@ -13,6 +13,8 @@ from pathlib import Path
 RESTART_S = 2.0
 # Longer than any task of this day takes.
 STOP_S = 90.0
+# The end of its log that a record keeps of a process that ended by itself.
+LOG_CHARS = 4_000
 
 
 class Site:
@@ -30,7 +32,7 @@ class Site:
         }
         lines = (current / "Procfile").read_text(encoding="utf-8").splitlines()
         self.commands = dict(line.split(": ", 1) for line in lines if line.strip())
-        self.unasked: list[str] = []
+        self.unasked: list[dict[str, str | int]] = []
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._asked: set[str] = set()
         self._over = threading.Event()
@@ -125,7 +127,8 @@ class Site:
         while not self._over.wait(0.1):
             for name, process in list(self._processes.items()):
                 if name not in self._asked and process.poll() is not None:
-                    self.unasked.append(name)
+                    log = self.log(name)[-LOG_CHARS:]
+                    self.unasked.append({"name": name, "code": process.returncode, "log": log})
                     self._asked.add(name)
                     if self._over.wait(RESTART_S):
                         return

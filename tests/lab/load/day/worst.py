@@ -65,6 +65,10 @@ class Worst:
         """How many of Mallory's requests were answered."""
         return sum(count for answer, count in self.answers.items() if answer.split()[-1].isdecimal())
 
+    def unanswered(self) -> int:
+        """How many of Mallory's requests she gave up before an answer: the site may have counted them."""
+        return self.answers.total() - self.counted()
+
     def busy(self) -> int:
         """How many were answered with 503: pictures for which she had no place."""
         return self.answers["picture 503"]
