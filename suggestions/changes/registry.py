@@ -128,8 +128,8 @@ def _wishes_check(kinds: Sequence[ChangeKind]) -> None:
                 owner, other = (kind, wished) if part == "liked" else (type(kind), type(wished))
                 if getattr(owner, part) != getattr(other, part):
                     raise TypeError(
-                        f"{kind!r} reads the stored wishes of {wished!r}, with another `{part}`: "
-                        f"give it a direction or `variants` of its own, or the `{part}` of `{type(wished).__name__}`."
+                        f"{kind!r} reads the stored wishes of {wished!r}, with another `{part}`: give it a "
+                        f"direction or `variants` of its own, or the `{part}` of `{type(wished).__name__}`."
                     )
 
 

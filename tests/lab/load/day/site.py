@@ -35,6 +35,7 @@ class Site:
         self.unasked: list[dict[str, str | int]] = []
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._asked: set[str] = set()
+        self._lock = threading.Lock()
         self._over = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
@@ -102,7 +103,7 @@ class Site:
 
     def _start(self, name: str) -> None:
         with (self.logs / f"{name}.log").open("ab") as log:
-            self._processes[name] = subprocess.Popen(
+            process = subprocess.Popen(
                 ["sh", "-c", f"exec {self.commands[name]}"],
                 cwd=self.current,
                 env=self.environment,
@@ -110,7 +111,9 @@ class Site:
                 stderr=log,
                 start_new_session=True,
             )
-        self._asked.discard(name)
+        with self._lock:
+            self._processes[name] = process
+            self._asked.discard(name)
 
     def _stop(self, name: str) -> int:
         self._asked.add(name)
@@ -126,13 +129,22 @@ class Site:
         """Restart a process that ended by itself, as systemd does."""
         while not self._over.wait(0.1):
             for name, process in list(self._processes.items()):
-                if name not in self._asked and process.poll() is not None:
+                if self._ended_unasked(name, process):
                     log = self.log(name)[-LOG_CHARS:]
                     self.unasked.append({"name": name, "code": process.returncode, "log": log})
-                    self._asked.add(name)
                     if self._over.wait(RESTART_S):
                         return
                     self._start(name)
+
+    def _ended_unasked(self, name: str, process: subprocess.Popen[bytes]) -> bool:
+        """Return whether this process ended and nobody asked for it. It may have been replaced meanwhile."""
+        if process.poll() is None:
+            return False
+        with self._lock:
+            if name in self._asked or self._processes[name] is not process:
+                return False
+            self._asked.add(name)
+            return True
 
 
 def _packages(environment: Mapping[str, str]) -> str:
