@@ -12,6 +12,7 @@ from digest.models import Digest, Impression, Item, Reader, Source
 from tests.support.browser import fresh_item
 from tests.support.chromium import listening
 from tests.support.factories import FeedbackFactory
+from tests.support.thinned import mostly_alternating
 from tests.test_hands_browser import phone, swipe
 from tests.test_pages_browser import browser, page, tab
 
@@ -93,8 +94,9 @@ def paper(ada: Reader) -> Digest:
     return digest
 
 
-@pytest.mark.parametrize("density", ["compact", "comfortable"])
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize(
+    ("density", "language"), mostly_alternating(("compact", "comfortable"), ("en", "de"))
+)
 def test_marks_and_reasons_are_whole_and_no_button_covers_a_word(
     page: Page, ada: Reader, paper: Digest, density: str, language: str
 ):
@@ -115,8 +117,9 @@ def test_marks_and_reasons_are_whole_and_no_button_covers_a_word(
     assert page.evaluate(CUT, ".river .moved") == []
 
 
-@pytest.mark.parametrize("density", ["compact", "comfortable"])
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize(
+    ("density", "language"), mostly_alternating(("compact", "comfortable"), ("en", "de"))
+)
 def test_no_button_stands_on_a_long_reason_whether_a_row_is_rated_or_not(
     page: Page, ada: Reader, paper: Digest, density: str, language: str
 ):

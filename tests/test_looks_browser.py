@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 from digest.models import Item, Reader
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import ago, fresh_item, subscribe, suggested
+from tests.support.thinned import mostly_alternating
 from tests.test_pages_browser import browser, page, tab, until_ready
 
 __all__ = ["browser", "page", "tab"]
@@ -194,8 +195,7 @@ def rows_seen(page: Page) -> int:
     return sum(one["y"] + one["height"] <= page.viewport_size["height"] for one in boxes)
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
-@pytest.mark.parametrize("address", ["/", "/ui/all"])
+@pytest.mark.parametrize(("address", "language"), mostly_alternating(("/", "/ui/all"), ("en", "de")))
 def test_a_compact_row_of_a_phone_is_a_title_of_two_lines_and_one_line_below(
     page: Page, ada: Reader, address: str, language: str
 ):

@@ -14,7 +14,7 @@ from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import ago, fresh_item
 from tests.support.chromium import listening, until
 from tests.support.factories import FeedbackFactory
-from tests.support.thinned import mostly_nightly
+from tests.support.thinned import mostly_alternating, mostly_nightly
 from tests.test_looks_browser import box
 from tests.test_pages_browser import browser, page, tab
 
@@ -22,6 +22,7 @@ __all__ = ["browser", "page", "tab"]
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 SIZES = {"phone": PHONE, "wide": WIDE}
+DENSITIES = ("comfortable", "compact")
 RATED_ON = {
     f"{address} {language} {size}": (address, language, SIZES[size])
     for address, language, size in product(("/", "/ui/all", "/ui/saved"), ("en", "de"), SIZES)
@@ -227,9 +228,9 @@ def test_a_thumb_down_that_ends_more_like_this_says_so_in_its_folded_row(page: P
     assert not Feedback.objects.exists()
 
 
-@pytest.mark.parametrize("density", ["comfortable", "compact"])
-@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
-@pytest.mark.parametrize("address", ["/", "/ui/all"])
+@pytest.mark.parametrize(
+    ("address", "size", "density"), mostly_alternating(("/", "/ui/all"), (PHONE, WIDE), DENSITIES)
+)
 def test_a_row_shows_its_source_its_time_and_that_it_is_saved_however_it_was_rated(
     page: Page, ada: Reader, address: str, size: dict[str, int], density: str
 ):
@@ -252,8 +253,7 @@ def test_a_row_shows_its_source_its_time_and_that_it_is_saved_however_it_was_rat
             page.goto(address)
 
 
-@pytest.mark.parametrize("density", ["comfortable", "compact"])
-@pytest.mark.parametrize("beside", [False, True], ids=["list", "beside an article"])
+@pytest.mark.parametrize(("beside", "density"), mostly_alternating((False, True), DENSITIES))
 def test_walking_with_keys_shows_a_row_beyond_the_current_one(
     page: Page, ada: Reader, beside: bool, density: str
 ):
@@ -294,8 +294,7 @@ def test_the_ring_of_a_title_in_one_line_is_whole_and_a_pressed_thumb_is_round(
     assert disc[0] == disc[1]
 
 
-@pytest.mark.parametrize("address", ["/", "/ui/all"])
-@pytest.mark.parametrize("width", [800, 1280])
+@pytest.mark.parametrize(("address", "width"), mostly_alternating(("/", "/ui/all"), (800, 1280)))
 def test_a_row_of_one_line_keeps_source_and_time_under_the_keys_until_tab_reaches_a_button(
     page: Page, ada: Reader, address: str, width: int
 ):

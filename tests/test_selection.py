@@ -1,12 +1,14 @@
 """Which tests run again on PostgreSQL, and the order in which workers take tests."""
 
 from dataclasses import dataclass, field
+from itertools import combinations, product
 from pathlib import Path
 
 import pytest
 
 from tests.support import needs_postgres, selection
 from tests.support.needs_postgres import postgres_functions_of, postgres_tests_of
+from tests.support.thinned import mostly_alternating
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -114,3 +116,15 @@ def test_what_is_required_fails_instead_of_being_skipped(monkeypatch):
         one.add_marker = lambda mark, name=name: marked.append(name)
         selection.skip_without_needs([one])
     assert marked == ["data"]
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (4, 2), (2, 2, 2), (3, 2, 2), (3, 3, 3)])
+def test_of_all_combinations_those_of_every_change_have_each_value_with_each_other(sizes: tuple[int, ...]):
+    factors = [range(size) for size in sizes]
+    cases = mostly_alternating(*factors)
+    assert [case.values for case in cases] == [*product(*factors)]
+    always = [case.values for case in cases if not case.marks]
+    assert len(always) == len(cases) // sizes[-1]
+    for some in combinations(range(len(sizes)), len(sizes) - 1 if len(sizes) < 3 else 2):
+        found = {tuple(values[n] for n in some) for values in always}
+        assert found == {*product(*(factors[n] for n in some))}, some

@@ -9,11 +9,13 @@ from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import fresh_item
 from tests.support.chromium import until
 from tests.support.factories import FeedbackFactory
+from tests.support.thinned import mostly_alternating
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 WIDTHS = (360, 1024, 1280, 1440)
+DENSITIES = ("comfortable", "compact")
 # What else is written in a row, and its buttons.
 PARTS = "h2, .thumb, .meta, .lede, .also, .tags > summary, .taps button, .taps a, .marks button"
 # The parts of a row that its open reasons stand on.
@@ -35,8 +37,7 @@ def three_rows(reader: Reader) -> None:
     fresh_item(reader, hours=6, title="A short one")
 
 
-@pytest.mark.parametrize("density", ["comfortable", "compact"])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("width", "density"), mostly_alternating(WIDTHS, DENSITIES))
 def test_reasons_open_below_the_row_and_cover_nothing(page: Page, ada: Reader, width: int, density: str):
     three_rows(ada)
     Reader.objects.update(list_density=density)
@@ -63,7 +64,7 @@ def test_reasons_open_below_the_row_and_cover_nothing(page: Page, ada: Reader, w
         assert not row.locator(".sum").first.is_visible()
 
 
-@pytest.mark.parametrize("density", ["comfortable", "compact"])
+@pytest.mark.parametrize("density", DENSITIES)
 def test_reasons_beside_an_open_article_stand_in_the_article(page: Page, ada: Reader, density: str):
     three_rows(ada)
     Reader.objects.update(list_density=density)
@@ -77,9 +78,9 @@ def test_reasons_beside_an_open_article_stand_in_the_article(page: Page, ada: Re
     assert table["y"] >= title["y"] + title["height"]
 
 
-@pytest.mark.parametrize("density", ["comfortable", "compact"])
-@pytest.mark.parametrize("useful", [True, False])
-@pytest.mark.parametrize("width", WIDTHS[:3])
+@pytest.mark.parametrize(
+    ("width", "density", "useful"), mostly_alternating(WIDTHS[:3], DENSITIES, (True, False))
+)
 def test_reasons_of_a_rating_are_given_after_a_reload_too(
     page: Page, ada: Reader, width: int, useful: bool, density: str
 ):

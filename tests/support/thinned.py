@@ -1,6 +1,7 @@
 """Thin out many cases or examples: some run with every change, the others in `make nightly`."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from itertools import product
 
 import pytest
 from _pytest.mark.structures import ParameterSet
@@ -24,6 +25,23 @@ def mostly_nightly(cases: Mapping[str, object], *, always: Collection[str]) -> l
             marks=() if name in always else pytest.mark.nightly,
         )
         for name, case in cases.items()
+    ]
+
+
+def mostly_alternating(*factors: Sequence[object]) -> list[ParameterSet]:
+    """Return all combinations of the factors' values for `parametrize`; most of them are nightly.
+
+    With every change the last factor, which is the shortest, alternates over the combinations of the others.
+    So each value meets each value of every other factor if there are three, and each runs if there are two.
+    """
+    *others, last = factors
+    assert all(len(last) <= len(other) for other in others), "the shortest factor comes last"
+    return [
+        pytest.param(
+            *(factor[n] for factor, n in zip(factors, places, strict=True)),
+            marks=() if sum(places[:-1]) % len(last) == places[-1] else pytest.mark.nightly,
+        )
+        for places in product(*(range(len(factor)) for factor in factors))
     ]
 
 

@@ -9,6 +9,7 @@ from digest.sources.subscriptions import subscription_add
 from tests.support.browser import ago, fresh_item
 from tests.support.chromium import listening
 from tests.support.factories import ItemFactory
+from tests.support.thinned import mostly_alternating
 from tests.test_axe_browser import RUN, VIOLATIONS, ready
 from tests.test_pages_browser import browser, page, tab
 
@@ -78,8 +79,9 @@ def test_walking_on_reads_on_and_back_closes_the_article_and_stays_on_the_list(l
     lamps.wait_for_url("**/ui/sources")
 
 
-@pytest.mark.parametrize("density", ["comfortable", "compact"])
-@pytest.mark.parametrize("way", ["Escape", "Back"])
+@pytest.mark.parametrize(
+    ("way", "density"), mostly_alternating(("Escape", "Back"), ("comfortable", "compact"))
+)
 def test_whoever_closes_the_article_stands_at_its_row_though_they_walked_far(
     lamps: Page, ada: Reader, way: str, density: str
 ):
