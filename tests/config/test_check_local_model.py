@@ -1,8 +1,10 @@
-"""`check_model` shows the real abilities of a local server, and the setting that mends a fault."""
+"""`check_model` names the faults of a model and of its server, and the settings that mend them."""
 
 import json
+import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from io import StringIO
 from pathlib import Path
@@ -21,8 +23,9 @@ from advisor.run.model_verdict import Suggested
 from config.demo.people import ADA
 from config.demo.seed import demo_seed
 from config.management.commands.check_model import WORDING
+from digest.llm.providers import PROVIDERS
 from digest.models import Reader
-from tests.config.test_check_model import good
+from tests.config.test_check_model import chain, checked, clumsy, good, silent
 from tests.support.local_servers import (
     OllamaServer,
     cutting,
@@ -31,8 +34,9 @@ from tests.support.local_servers import (
     thinking,
     thinking_aloud,
 )
-from tests.support.scripted_model import Body, Script, Step, garbage, status, text
+from tests.support.scripted_model import Body, Script, Step, calls, garbage, status, text
 
+__all__ = ["chain"]
 pytestmark = [pytest.mark.alike, pytest.mark.django_db]
 
 
@@ -198,3 +202,75 @@ def test_a_server_that_refuses_a_field_by_name_is_asked_without_it(local: HTTPSe
         )
 
     assert check(local, strict)[0]["verdict"] == "good"
+
+
+def test_a_model_that_never_calls_a_tool_is_not_usable_and_the_report_says_what_to_set(chain: HTTPServer):
+    code, report = checked(chain, silent)
+    assert (code, report["verdict"]) == (2, "not usable")
+    assert report["findings"][0]["what"] == "No tool calls."
+    change = report["findings"][0]["change"]
+    assert "LLM_CHAIN" in change and "LOCAL_LLM" not in change, "it is none of one's own"
+
+
+def test_broken_calls_are_counted_by_what_is_wrong_with_them(chain: HTTPServer):
+    code, report = checked(chain, clumsy)
+    counts = report["figures"]["calls"]
+    assert (counts["understood"], counts["malformed"], counts["unknown"]) == (3, 1, 1)
+    said = " ".join(one["what"] for one in report["findings"])
+    assert (code, report["verdict"]) == (2, "not usable"), "it did not answer in form"
+    assert (
+        "2 of 5 tool calls" in said and "did not answer in the form" in said and "suggested nothing" in said
+    )
+
+
+def test_a_rule_that_refuses_is_named(chain: HTTPServer):
+    def careless(body: Body) -> Step:
+        step = good(body)
+        called = step.message.get("tool_calls", [])
+        if called and called[0]["function"]["name"] == "write_suggestion":
+            arguments = json.loads(called[0]["function"]["arguments"]) | {"evidence": []}
+            return calls(("write_suggestion", arguments), ("write_suggestion", arguments))
+        return step
+
+    _, report = checked(chain, careless)
+    assert sum(report["figures"]["calls"]["refused"].values()) == 2
+    assert report["figures"]["calls"]["repeated"] == 1 and report["figures"]["suggested"] == []
+
+
+def test_a_model_that_turns_requests_away_is_not_usable_and_its_words_are_passed_on(chain: HTTPServer):
+    code, report = checked(chain, lambda body: status(401, "no such key"))
+    [first, *_] = report["findings"]
+    assert code == 2 and first["fatal"] and "no such key" in first["what"]
+    assert first["change"] == "Check the API key in OPENAI_API_KEY."
+    assert report["figures"]["turns"] == 0 and "sk-canary" not in json.dumps(report)
+
+
+def test_the_report_has_a_line_for_each_question_with_its_verdict_and_fits_80_columns(
+    chain: HTTPServer, settings, monkeypatch: pytest.MonkeyPatch
+):
+    settings.ANTHROPIC_API_KEY, out = "sk-other-canary", StringIO()
+    settings.LLM_CHAIN = ["openai:gpt-6-luna", "anthropic:claude-haiku-4-5"]
+    refusing = replace(PROVIDERS["anthropic"], base_url=chain.url_for("/nothing"))
+    monkeypatch.setitem(PROVIDERS, "anthropic", refusing)
+    chain.expect_request("/nothing/chat/completions").respond_with_data("no such key", status=401)
+    with Script(chain, [], beyond=good), pytest.raises(SystemExit) as ended:
+        call_command("check_model", here=True, stdout=out)
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80 and ended.value.code == 1
+    verdicts = [line.split("  ")[-1].strip() for line in lines if re.match(r"  (a |reviews)", line)]
+    assert verdicts == ["good", "good", "usable", "good", "good"], lines
+    [cure] = [line.strip() for line in lines if "To do" in line]
+    assert cure == "To do: Check the API key in ANTHROPIC_API_KEY." and lines[-1] == "Verdict: usable"
+
+
+def test_a_server_that_is_not_there_is_not_usable_and_words_say_so(settings, tmp_path: Path):
+    settings.LOCAL_LLM_BASE_URL, settings.LLM_CHAIN = "http://127.0.0.1:9/v1", ["local"]
+    settings.VAR_DIR, settings.ALLOWED_HOSTS, out = tmp_path, ["127.0.0.1"], StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command("check_model", here=True, stdout=out)
+    lines = out.getvalue().splitlines()
+    assert ended.value.code == 2 and lines[-1] == "Verdict: not usable"
+    assert (
+        lines[0] == "local:default" and " ".join(lines[1].split()) == "a reader’s words no answer not usable"
+    )
+    assert "To do: See that its server runs, and that LOCAL_LLM_BASE_URL is" in out.getvalue()
