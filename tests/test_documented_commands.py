@@ -113,6 +113,7 @@ def filled(words: tuple[str, ...], ada: Reader, place: Path) -> list[str]:
 MANAGED = [words for words in of_kind("manage") if words not in (*NAMED_ONLY, ("help",))]
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("words", MANAGED, ids=" ".join)
 def test_a_documented_management_command_works(
     words: tuple[str, ...], db: None, reader: Reader, place: Path, capsys: pytest.CaptureFixture[str]

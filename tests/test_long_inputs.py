@@ -39,6 +39,7 @@ def field_names() -> list[str]:
     return sorted(found)
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("text", LONG, ids=lambda text: f"{text[:2]}x{len(text)}")
 def test_the_pages_of_visitors_refuse_it(db: None, door: Client, text: str):
     sent = [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import needs_postgres, selection
-from tests.support.needs_postgres import postgres_functions_of, postgres_tests_of
+from tests.support.needs_postgres import PostgresTests, postgres_functions_of, postgres_tests_of
 from tests.support.thinned import mostly_alternating
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,12 +70,13 @@ def test_a_test_needs_postgres_if_it_or_its_helpers_name_such_a_function(tmp_pat
         "def test_a_constraint():\n    raises(IntegrityError)\n"
     )
     assert postgres_functions_of("digest.rows") == {"_locked", "row_take"}
-    found = {name for name in postgres_tests_of(beside) if name.startswith("test_")}
+    found = {name for name in postgres_tests_of(beside).names if name.startswith("test_")}
     assert found == {"test_first", "test_by_a_helper", "test_by_a_fixture", "test_a_constraint"}
+    assert postgres_tests_of(beside).every_case == {"test_a_constraint"}, "of the others one case is enough"
     elsewhere = tmp_path / "tests/ranking/test_pages.py"
     elsewhere.parent.mkdir()
     elsewhere.write_text(beside.read_text())
-    found = {name for name in postgres_tests_of(elsewhere) if name.startswith("test_")}
+    found = {name for name in postgres_tests_of(elsewhere).names if name.startswith("test_")}
     assert found == {"test_first", "test_by_a_helper", "test_a_constraint"}, "the first that takes a row"
     postgres_functions_of.cache_clear()
 
@@ -95,6 +96,15 @@ def test_what_runs_with_services(monkeypatch, services, markers, fixtures, name,
     monkeypatch.setattr(selection, "SERVICES", services)
     one = Test(ROOT / "tests/ranking/test_scoring.py", markers, fixtures, name)
     assert selection.runs_with_services(one) is runs
+
+
+def test_of_many_cases_the_first_runs_with_services_or_all_if_rows_decide(monkeypatch, tmp_path: Path):
+    needing = PostgresTests(frozenset({"test_lock", "test_search"}), frozenset({"test_search"}))
+    monkeypatch.setattr(selection, "postgres_tests_of", lambda path: needing)
+    monkeypatch.setattr(selection, "SERVICES", "own")
+    cases = [Test(tmp_path, name=name) for name in ("test_lock", "test_search") for _ in range(2)]
+    cases += [Test(tmp_path, ("every_case",), name="test_lock")]
+    assert [*selection.without_need_of_services(cases)] == [cases[1]]
 
 
 def test_each_worker_begins_with_a_slow_file_and_no_file_is_cut(tmp_path: Path):

@@ -32,6 +32,7 @@ def arguments(item_id: int) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", READER_TOOLS)
 def test_no_arguments_break_a_tool_or_show_another_readers_item(
     name: str, ada: Reader, ben: Reader, rf: RequestFactory

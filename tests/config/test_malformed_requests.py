@@ -22,6 +22,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("path", ["/feeds/%00/atom.xml", "/feeds/a%00b/feed.json", "/ui/\0", "/%00"])
 def test_an_address_with_a_nul_is_not_understood(path):
     answer = Client(raise_request_exception=False).get(path)

@@ -83,6 +83,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(("make", "days"), KINDS)
 def test_rows_of_each_kind_are_deleted_after_their_term(ada, now, make, days, monkeypatch):
     monkeypatch.setattr(retention, "BATCH", 2)

@@ -256,6 +256,7 @@ def test_going_back_from_a_stale_page_changes_nothing(page: Client, ada: Reader)
     assert config_effective(reader_id=ada.pk).config.topics == ("trains",)
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("version", ["9" * 5000, "-1", "x", ""])
 def test_a_version_that_is_no_number_goes_back_as_without_one(page: Client, ada: Reader, version: str):
     edit(ada, 0, topics=["rust"])

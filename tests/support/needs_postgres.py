@@ -12,59 +12,82 @@ counts that names each. The first test of every file counts, so that all are tri
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("config", "advisor", "suggestions", "digest", "ranking")
-# SQL of our own; locks; claims by conditional update; upserts; constraints; orders that databases differ in.
-OWN_SQL = re.compile(
+# SQL of our own; constraints; orders that databases differ in.
+BY_ROWS = re.compile(
     r"\.cursor\(|\.raw\(|RawSQL|\.vendor\b|SearchVector|SearchQuery"
-    r"|select_for_update|advisory"
-    r"|if not [^\n]*\.update\("
-    r"|update_conflicts|ignore_conflicts"
     r"|IntegrityError"
     r"|Collate|nulls_first|nulls_last"
+)
+# Those, and locks, claims by conditional update and upserts.
+OWN_SQL = re.compile(
+    BY_ROWS.pattern + r"|select_for_update|advisory"
+    r"|if not [^\n]*\.update\("
+    r"|update_conflicts|ignore_conflicts"
 )
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
+@dataclass(frozen=True, slots=True)
+class PostgresTests:
+    """The names of a file's test functions that need PostgreSQL, and of those that need it for every case."""
+
+    names: frozenset[str]
+    every_case: frozenset[str]
+
+
 @cache
-def postgres_tests_of(path: Path) -> frozenset[str]:
-    """Return the names of the test functions of a file that need PostgreSQL."""
+def postgres_tests_of(path: Path) -> PostgresTests:
+    """Return which tests of a file need PostgreSQL."""
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
     folder = path.relative_to(ROOT).parts[1:-1]
-    near, far = set[str](), set[str]()
+    near, far, by_rows = set[str](), set[str](), set[str]()
     for node in _imports(tree):
         if node.module and node.module.split(".")[0] in ROOMS:
-            needing = postgres_functions_of(node.module)
-            imported = {alias.asname or alias.name for alias in node.names if alias.name in needing}
-            (near if tuple(node.module.split(".")[:-1]) == folder else far).update(imported)
+            needing = _imported(node, OWN_SQL)
+            is_near = tuple(node.module.split(".")[:-1]) == folder
+            (near if is_near else far).update(needing)
+            by_rows |= _imported(node, BY_ROWS) if is_near else set()
     definitions, lines = _definitions(tree), text.splitlines()
     names = {name: _names(node) for name, node in definitions.items()}
-    needing = {name for name, used in names.items() if used & near}
-    needing |= {name for name, node in definitions.items() if OWN_SQL.search(_text(lines, node))}
+
+    def tests_of(functions: set[str], pattern: re.Pattern[str]) -> set[str]:
+        needing = {name for name, used in names.items() if used & functions}
+        needing |= {name for name, node in definitions.items() if pattern.search(_text(lines, node))}
+        return _with_callers(needing, names)
+
     tests = [name for name in definitions if name.startswith("test_")]
     first = set(tests[:1])
     for function in far:
         callers = _with_callers({name for name, used in names.items() if function in used}, names)
         first.update([name for name in tests if name in callers][:1])
-    return frozenset(_with_callers(needing, names) | first)
+    return PostgresTests(frozenset(tests_of(near, OWN_SQL) | first), frozenset(tests_of(by_rows, BY_ROWS)))
+
+
+def _imported(node: ast.ImportFrom, pattern: re.Pattern[str]) -> set[str]:
+    """Return the names that a statement imports of functions with the pattern."""
+    needing = postgres_functions_of(str(node.module), pattern)
+    return {alias.asname or alias.name for alias in node.names if alias.name in needing}
 
 
 @cache
-def postgres_functions_of(module: str) -> frozenset[str]:
-    """Return the names of the functions and classes of a product module that need PostgreSQL."""
+def postgres_functions_of(module: str, pattern: re.Pattern[str] = OWN_SQL) -> frozenset[str]:
+    """Return the names of a product module's functions and classes that need PostgreSQL, by `pattern`."""
     path = ROOT.joinpath(*module.split("."))
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     if not path.is_file():
         return frozenset()
     text = path.read_text(encoding="utf-8")
-    if not OWN_SQL.search(text):
+    if not pattern.search(text):
         return frozenset()
     definitions, lines = _definitions(ast.parse(text)), text.splitlines()
-    needing = {name for name, node in definitions.items() if OWN_SQL.search(_text(lines, node))}
+    needing = {name for name, node in definitions.items() if pattern.search(_text(lines, node))}
     names = {name: _names(node) for name, node in definitions.items()}
     return frozenset(_with_callers(needing, names))
 

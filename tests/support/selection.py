@@ -6,7 +6,7 @@ something they need. With TIDINGS_REQUIRE a missing thing is a failure instead o
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if "nightly" not in config.option.markexpr:
         leave_out(config, items, (item for item in items if item.get_closest_marker("nightly")))
     if SERVICES:
-        leave_out(config, items, (item for item in items if not runs_with_services(item)))
+        leave_out(config, items, list(without_need_of_services(items)))
     skip_without_needs(items)
     items[:] = slow_first(items, workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
@@ -41,7 +41,17 @@ def leave_out(config: pytest.Config, items: list[pytest.Item], unwanted: Iterabl
         items[:] = [item for item in items if item not in gone]
 
 
-def runs_with_services(item: pytest.Item) -> bool:
+def without_need_of_services(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Yield the tests that are not worth running again with PostgreSQL and Redis."""
+    seen = set[str]()
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        if not runs_with_services(item, is_first_case=function not in seen):
+            yield item
+        seen.add(function)
+
+
+def runs_with_services(item: pytest.Item, *, is_first_case: bool = True) -> bool:
     """Return whether a test is worth running again with PostgreSQL and Redis.
 
     Pure arithmetic is not. Neither are tests marked as alike: pages in a browser, a model's words,
@@ -53,7 +63,9 @@ def runs_with_services(item: pytest.Item) -> bool:
         return False
     if SERVICES != "own" or commits(item):
         return True
-    return _function_name(item) in postgres_tests_of(item.path)
+    needing = postgres_tests_of(item.path)
+    is_one_of_many = not is_first_case and not item.get_closest_marker("every_case")
+    return _function_name(item) in (needing.every_case if is_one_of_many else needing.names)
 
 
 def uses_database(item: pytest.Item) -> bool:

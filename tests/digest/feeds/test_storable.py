@@ -90,6 +90,7 @@ HEADERS = ("From", "List-Id", "Subject", "Message-ID", "Date", "List-Unsubscribe
 NULS = ("=?utf-8?q?=3Ca=00b=2Eexample=3E?=", "<a\x00b.example>", "=?utf-16?b?PAAAAGEA?=", "=?x?q?=00?=")
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("header", HEADERS)
 @pytest.mark.parametrize("value", NULS)
 def test_a_mail_with_a_nul_anywhere_is_stored(ada: Reader, now, header: str, value: str):

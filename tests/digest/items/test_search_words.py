@@ -35,6 +35,7 @@ def instead(reader: Reader, query: str) -> str:
     return items_search(reader_id=reader.pk, query=query, now=timezone.now()).instead
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     ("title", "typed"),
     [

@@ -66,6 +66,7 @@ def test_a_search_finds_below_its_hits_what_is_about_them(filled: Reader, client
     assert found["total"] == 6
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     "query", ["%22tennis%22", "tenn*", "tennis+-net", "tennis&unread=1", "tennis&page=2", "asdfgh"]
 )
