@@ -210,6 +210,9 @@ ACCOUNT_RATE_LIMITS = {
     "login_failed_address": "60/m/ip",
     "signup": "20/m/ip,100/h/ip",
     "reset_password": "60/h/ip,5/h/key",
+    # Each stores a session, which remembers what was asked.
+    "provider": "60/m/ip,600/h/ip",
+    "passkey_challenge": "60/m/ip,600/h/ip",
 }
 # The number of our own proxies that add to X-Forwarded-For. Limits count the client address that these saw.
 ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
@@ -227,7 +230,7 @@ MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", *(["webauthn"] if PASSKEYS else
 _PASSKEY_FORMS = {"login": "PasskeySignIn", "authenticate": "PasskeyCode", "reauthenticate": "PasskeyAgain"}
 MFA_FORMS |= {
     f"{name}_webauthn": f"digest.accounts.passkeys.{form}Form"
-    for name, form in (_PASSKEY_FORMS | {"add": "NewPasskey"}).items()
+    for name, form in (_PASSKEY_FORMS | {"add": "NewPasskey", "edit": "PasskeyName"}).items()
 }
 # Sign-in by OpenID Connect, beside passwords. It has its own tables: run `make migrate` after setting it.
 OIDC_ISSUER = env.str("OIDC_ISSUER", default="").rstrip("/")

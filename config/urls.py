@@ -79,15 +79,9 @@ OIDC = (
     else []
 )
 if settings.PASSKEYS:
-    from digest.web.pages.passkeys import RemovePasskey
+    from digest.web.pages import passkeys
 
-    OIDC.append(
-        path(
-            "accounts/2fa/webauthn/keys/<int:pk>/remove/",
-            RemovePasskey.as_view(),
-            name="mfa_remove_webauthn",
-        )
-    )
+    OIDC.append(path("accounts/2fa/webauthn/", include(passkeys.URLS)))
 # Addresses for assistants (programs). The page on which a reader allows one is in digest.urls.
 ASSISTANTS = [
     path("mcp", mcp, name="mcp"),

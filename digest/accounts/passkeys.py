@@ -12,6 +12,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn.forms import (
     AddWebAuthnForm,
     AuthenticateWebAuthnForm,
+    EditWebAuthnForm,
     LoginWebAuthnForm,
     ReauthenticateWebAuthnForm,
 )
@@ -25,6 +26,8 @@ from django.db import transaction
 from django.forms.utils import ErrorDict
 from django.utils.translation import gettext as _
 
+from digest.accounts.forms import BoundedFields
+
 log = structlog.get_logger(__name__)
 
 # The keys in a stored passkey: of the counter in its last answer (0 before the first), and of the hashes of
@@ -34,8 +37,10 @@ COUNTER, ANSWERED = "counter", "answered"
 ANSWERED_MAX = 20
 # allauth's error code for too many failures.
 TOO_MANY = "too_many_login_attempts"
-# A person has a few devices. Each passkey is a row.
+# A person has a few devices. Each passkey is a row, with what the device answered when it was added.
 PASSKEYS_MAX = 20
+# The longest answer, in characters. Without certificates, for which we do not ask, one has about a thousand.
+ANSWER_CHARS_MAX = 8192
 # The errors that reading JSON of any shape, and the bytes in it, can raise.
 MALFORMED = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
@@ -53,6 +58,8 @@ class PasskeyAnswer:
         """Clean the form; turn malformed input and every other error into one sentence."""
         form: Any = self
         try:
+            if len(form.data.get("credential", "")) > ANSWER_CHARS_MAX:
+                raise ValueError("longer than any device's answer")
             super().full_clean()  # type: ignore[misc]
         except MALFORMED:
             form._errors, form.cleaned_data = ErrorDict(), {}
@@ -105,6 +112,17 @@ class PasskeySignInForm(CountedAnswer, LoginWebAuthnForm):  # type: ignore[misc]
 
     shown_at = "credential"
 
+    def clean_credential(self) -> Authenticator:
+        """Return the passkey that answered. Raises `ValidationError` also if it did not verify its owner.
+
+        The challenge in the session says whether it must. But it may be that of a second factor, which need
+        not: whoever found a device would ask for that at an account of their own.
+        """
+        answer = parse_authentication_response(self.cleaned_data["credential"])
+        if not answer.response.authenticator_data.is_user_verified():
+            raise self.refusal()
+        return super().clean_credential()
+
     def refusal(self) -> ValidationError:
         """Return the error for a passkey that signs nobody in."""
         return ValidationError(
@@ -123,7 +141,11 @@ class PasskeyAgainForm(CountedAnswer, ReauthenticateWebAuthnForm):  # type: igno
     shown_at = "credential"
 
 
-class NewPasskeyForm(PasskeyAnswer, AddWebAuthnForm):  # type: ignore[misc]
+class PasskeyNameForm(BoundedFields, EditWebAuthnForm):  # type: ignore[misc]
+    """Another name for a passkey."""
+
+
+class NewPasskeyForm(PasskeyAnswer, BoundedFields, AddWebAuthnForm):  # type: ignore[misc]
     """Add a passkey that can sign in by itself. A passkey that is only a second factor is not offered."""
 
     passwordless = None

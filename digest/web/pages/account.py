@@ -366,6 +366,9 @@ def oidc_login(request: HttpRequest, provider_id: str) -> HttpResponse:
     """
     from allauth.socialaccount.providers.openid_connect.views import login  # noqa: PLC0415  # with OIDC_ISSUER
 
+    refused = request.method == "POST" and ratelimit.consume_or_429(request, action="provider")
+    if refused:
+        return cast(HttpResponse, refused)
     return _leave_by(request, lambda: cast(HttpResponse, login(request, provider_id=provider_id)))
 
 

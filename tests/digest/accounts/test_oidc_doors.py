@@ -159,3 +159,13 @@ def test_what_a_provider_says_is_escaped(visitor: Visitor, issuer: Issuer):
     issuer.signs_in({"sub": words, "preferred_username": words, "name": words, "email": "x@example.org"})
     page = comes_back(visitor, issuer)
     assert "<script>alert" not in page.text and json.dumps(words)[1:-1] not in page.text
+
+
+def test_an_address_starts_so_many_sign_ins_at_the_provider_and_no_more(
+    place: dict[str, str], invitation: str, issuer: Issuer
+):
+    """Each is a session, which is stored and remembers what was asked."""
+    with served(place) as site, Visitor(site, issuer.url) as visitor:
+        page = visitor.http.get(f"{site}/accounts/login/")
+        given = [visitor.post(LOGIN, page).status_code for _ in range(65)]
+    assert given.count(200) == 60 and given.count(429) == 5

@@ -10,6 +10,7 @@ from allauth.mfa.models import Authenticator
 from django.conf import settings as django_settings
 from django.contrib.auth.hashers import make_password
 from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
 from django.test import Client
 
 from digest.models import Reader
@@ -205,3 +206,48 @@ def test_a_passkey_is_added_only_after_the_password_was_typed_again(ada: Reader)
     beside(client, {"challenge": "AAAA", "user_verification": None})
     sent(client, Device(ada).registered("AAAA"), ADD)
     assert not Authenticator.objects.exists()
+
+
+def past_the_second_factor(reader: Reader) -> Client:
+    """Return a browser in which the reader typed the password, and was asked for a passkey an hour ago."""
+    client = Client()
+    client.post("/accounts/login/", {"login": reader.username, "password": PASSWORD}, secure=True)
+    assert client.get("/accounts/2fa/authenticate/", secure=True).status_code == 200
+    session = client.session
+    session["account_login"]["initiated_at"] -= 3600
+    session.save()
+    return client
+
+
+def test_a_challenge_of_a_second_factor_signs_in_by_no_device_that_did_not_verify_its_owner(
+    ada: Reader, ben: Reader
+):
+    """A second factor need not. Ben, who found Ada's device, has such a challenge at his own account."""
+    ben.set_password(PASSWORD)
+    ben.save()
+    (_, device, _), _ = added(ada), added(ben)
+    for flags, opens in ((0x01, False), (0x05, True)):
+        browser = past_the_second_factor(ben)
+        sent(browser, device.answer(browser.session[STATE]["challenge"], flags=flags))
+        assert is_signed_in(browser) is opens, hex(flags)
+
+
+def test_a_passkey_is_no_larger_than_a_devices_answer(ada: Reader):
+    client, device, _ = added(ada)
+    device.id = b"another device"
+    for more, name in (({"more": "x" * 10_000}, "Lamp"), ({}, "Lamp" * 100)):
+        opened(client, ADD)
+        credential = device.registered(client.session[STATE]["challenge"]) | more
+        client.post(ADD, {"credential": json.dumps(credential), "name": name}, secure=True)
+    passkey = Authenticator.objects.get(user=ada, type="webauthn")
+    client.post(f"{PASSKEYS}/keys/{passkey.pk}/edit/", {"name": "Lamp" * 100}, secure=True)
+    passkey.refresh_from_db()
+    assert passkey.data["name"] == "Lamp"
+
+
+def test_an_address_asks_for_so_many_challenges_and_no_more(db: None):
+    """Each is in a session, which is stored."""
+    asked = {"headers": {"X-Requested-With": "XMLHttpRequest"}, "secure": True}
+    given = [Client().get(SIGN_IN, **asked).status_code for _ in range(62)]
+    assert given == [200] * 60 + [429] * 2 and Session.objects.count() == 60
+    assert Client().get(SIGN_IN, REMOTE_ADDR="192.0.2.9", **asked).status_code == 200
