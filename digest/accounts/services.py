@@ -246,13 +246,21 @@ def _traces_delete(reader: Reader) -> None:
     """Delete traces of the reader in tables without a column for them: their sessions, and words in the
     admin's log.
 
-    A session names the login of its reader, and lives for up to `SESSION_DAYS`.
+    A session names the login of its reader, and lives for up to `SESSION_DAYS`. So does one that still waits
+    for a second factor or a confirmed address.
     """
     name = str(reader.pk)
-    own = [row.pk for row in Session.objects.iterator() if row.get_decoded().get(SESSION_KEY) == name]
+    own = [row.pk for row in Session.objects.iterator() if _is_session_of(reader, row.get_decoded())]
     Session.objects.filter(pk__in=own).delete()
     about = LogEntry.objects.filter(content_type__model="reader", object_id=name)
     about.update(object_repr=name, change_message="")
+
+
+def _is_session_of(reader: Reader, content: Mapping[str, object]) -> bool:
+    """Return whether the reader is signed in by a session with this content, or was about to be."""
+    if SESSION_KEY in content:
+        return content[SESSION_KEY] == str(reader.pk)
+    return str(reader.pk) in str(content) or reader.pk.hex in str(content)
 
 
 def _imported_items(reader: Reader) -> list[int]:

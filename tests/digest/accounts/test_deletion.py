@@ -180,6 +180,26 @@ def test_nothing_that_names_a_deleted_reader_is_left_in_any_table(
     assert rows and not [row for row in rows if name in str(row)]
 
 
+@pytest.mark.parametrize("waits_for", ["a second factor", "a confirmed address"])
+def test_a_sign_in_that_waits_for_something_goes_with_its_reader(
+    ada: Reader, ben: Reader, waits_for: str, settings
+):
+    for reader in (ada, ben):
+        reader.set_password(PASSWORD)
+        reader.save()
+        if waits_for == "a second factor":
+            Authenticator.objects.create(user=reader, type="totp", data={})
+        else:
+            settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+            EmailAddress.objects.create(user=reader, email=f"{reader.username}@gazette.example", primary=True)
+        answer = Client().post("/accounts/login/", {"login": reader.username, "password": PASSWORD})
+        assert answer.url in ("/accounts/2fa/authenticate/", "/accounts/confirm-email/")
+    assert Session.objects.count() == 2
+    reader_delete(reader=ada)
+    (left,) = Session.objects.all()
+    assert ben.pk.hex in str(left.get_decoded())
+
+
 def test_another_session_of_a_deleted_reader_is_over(page: Client, ada: Reader):
     other = Client()
     other.force_login(ada)
