@@ -7,13 +7,16 @@ It also applies to new accounts through a provider (OpenID Connect).
 import hashlib
 import secrets
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
+from allauth.account.adapter import get_adapter
 from django.conf import settings
-from django.db import transaction
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
@@ -25,6 +28,8 @@ SECRET_BYTES: Final = 32
 VALID: Final = timedelta(days=7)
 # The session key of the invitation's secret, until its owner has signed up, perhaps at a provider.
 SESSION_KEY: Final = "invitation"
+# The number of our advisory lock. Any number works that no other advisory lock of the database uses.
+LOCK_SPACE: Final = 7_412
 
 
 def invitation_issue(
@@ -68,7 +73,9 @@ def _digest(secret: str) -> str:
 
 
 class ByInvitation:
-    """The part of a sign-up form that uses up the invitation together with the new account."""
+    """The part of a sign-up form that creates the account, and uses up the invitation together with it."""
+
+    cleaned_data: dict[str, Any]
 
     def try_save(self, request: HttpRequest) -> tuple[Reader | None, HttpResponse | None]:
         """Create the account, or return the page for a sign-up that is closed.
@@ -92,5 +99,23 @@ class ByInvitation:
         return reader, answer
 
     def _saved(self, request: HttpRequest) -> tuple[Reader | None, HttpResponse | None]:
-        found: tuple[Reader | None, HttpResponse | None] = super().try_save(request)  # type: ignore[misc]
+        try:
+            found: tuple[Reader | None, HttpResponse | None] = super().try_save(request)  # type: ignore[misc]
+        except ValidationError as taken:
+            messages.error(request, " ".join(taken.messages))
+            return None, redirect(request.path)
         return found
+
+    def save(self, request: HttpRequest) -> Reader:
+        """Create the account. Raises `ValidationError` if somebody took its name since the form was checked.
+
+        Names that differ in capitals alone are one, which the database does not know. So accounts are created
+        one after the other. SQLite needs no lock: our transactions hold its write lock from their start.
+        """
+        with transaction.atomic():
+            if connection.vendor == "postgresql":
+                with connection.cursor() as cursor:
+                    cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [LOCK_SPACE])
+            get_adapter().clean_username(self.cleaned_data["username"])
+            reader: Reader = super().save(request)  # type: ignore[misc]
+        return reader

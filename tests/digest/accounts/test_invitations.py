@@ -158,3 +158,23 @@ def test_a_reader_who_is_here_already_is_not_signed_up_again(ada: Reader, client
     client.force_login(ada)
     assert client.get(link())["Location"] == "/"
     assert Invitation.objects.get().used_at is None
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("second", ["ada", "ADA"])
+@pytest.mark.parametrize("way", ["open", "invite"])
+def test_of_two_who_take_one_name_at_once_one_gets_it(
+    settings, tmp_path: Path, own_cache: None, second: str, way: str
+):
+    """A double click sends a form twice. If names differ in capitals alone, neither could sign in."""
+    settings.SIGNUP = way
+    browsers = [Client(), Client()]
+    for browser in browsers:
+        browser.get(link())
+    with database_on_disk(tmp_path / "copy.sqlite3"):
+        codes = at_once(lambda n: sign_up(browsers[n], ["ada", second][n]), 2)
+        assert len(seen_by_writers(names)) == 1
+        left = seen_by_writers(lambda: Invitation.objects.filter(used_at=None).count())
+    assert left == (2 if way == "open" else 1), "who got no account keeps the invitation"
+    # Who comes second is led back to the form or, a moment later, finds it refused.
+    assert set(codes) <= {200, 302}
