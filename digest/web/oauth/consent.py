@@ -8,6 +8,7 @@ another site without a page of ours in between.
 from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ObjectDoesNotExist
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.response import TemplateResponse
@@ -44,7 +45,10 @@ def consent(request: HttpRequest) -> HttpResponse:
         return _refuse(request, NOT_OURS)
     if request.POST.get("action") == "grant" and not models_allowed(reader_id=reader_of(request).pk):
         return _refuse(request, MODELS_OFF, is_fault=False)
-    answer = protocol_answer("Consent", request)
+    try:
+        answer = protocol_answer("Consent", request)
+    except ObjectDoesNotExist:  # the client was deleted while its reader read the page
+        return _refuse(request, NOT_OURS)
     if answer.status_code != 302:
         return _page_of_ours(request, answer)
     return render(

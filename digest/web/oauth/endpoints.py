@@ -82,12 +82,16 @@ def token(request: HttpRequest) -> HttpResponse:
         return _error("invalid_target", f"Tokens are issued here for {mcp_resource()} alone.")
     if refresh and not refresh_claim(secret=refresh, now=timezone.now()):
         return _error("invalid_grant", "This token was replaced before. Ask the reader again.")
-    with transaction.atomic():
-        if refresh:
-            refresh_lock(secret=refresh)
-        answer = protocol_answer("TokenView", request)
-    if refresh and answer.status_code != 200:
-        refresh_release(secret=refresh)
+    are_given = False
+    try:
+        with transaction.atomic():
+            if refresh:
+                refresh_lock(secret=refresh)
+            answer = protocol_answer("TokenView", request)
+        are_given = answer.status_code == 200
+    finally:
+        if refresh and not are_given:
+            refresh_release(secret=refresh)
     return answer
 
 

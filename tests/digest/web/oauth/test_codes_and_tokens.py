@@ -9,9 +9,13 @@ from typing import Any
 
 import httpx
 import pytest
+from allauth.idp.oidc.internal.oauthlib.request_validator import OAuthLibRequestValidator
+from allauth.idp.oidc.models import Client as Program
 from allauth.idp.oidc.models import Token
+from django.db import OperationalError
 from django.test import Client
 
+from digest.accounts import assistant_access
 from digest.accounts.services import reader_access_end, reader_delete
 from digest.models import Reader
 from digest.web.oauth import endpoints
@@ -206,3 +210,62 @@ def test_what_was_asked_for_is_what_was_signed(person: Person, assistant: Assist
         tokens = assistant.redeem(told.params["code"]).json()
         assert tokens["scope"] == "read"
     assert "evil.example" not in leaving.text
+
+
+def test_a_refresh_that_broke_off_is_no_use_of_its_token(
+    person: Person, assistant: Assistant, monkeypatch: pytest.MonkeyPatch
+):
+    """The client repeats it later than a second use may come, which counts as theft."""
+    tokens, save = assistant.connect(person), OAuthLibRequestValidator.save_bearer_token
+    broken = [OperationalError("the database does not answer")]
+
+    def save_later(*args: Any, **more: Any) -> None:
+        if broken:
+            raise broken.pop()
+        save(*args, **more)
+
+    monkeypatch.setattr(OAuthLibRequestValidator, "save_bearer_token", save_later)
+    monkeypatch.setattr(assistant_access, "REFRESH_GRACE_S", -1)
+    assert assistant.refresh(tokens["refresh_token"]).status_code == 500
+    renewed = assistant.refresh(tokens["refresh_token"])
+    assert renewed.status_code == 200
+    assert assistant.post(renewed.json()["access_token"], "tools/list").status_code == 200
+
+
+@pytest.mark.parametrize("scopes", [["read"], []])
+def test_an_answer_for_a_client_that_is_gone_allows_nothing_and_breaks_nothing(
+    person: Person, assistant: Assistant, scopes: list[str]
+):
+    page = person.open(assistant.url())
+    request = unescape(re.search(r'name="request" value="([^"]+)"', page.text)[1])
+    Program.objects.all().delete()
+    fields = {"request": request, "scopes": scopes, "action": "grant"}
+    answer = person.send(page, fields, "/oauth/authorize")
+    assert answer.status_code == 400 and "Not connected" in answer.text
+
+
+PLACES: list[dict[str, Any]] = [
+    {"params": True},
+    {"json": True},
+    {"content": True, "headers": {"Content-Type": "text/plain"}},
+]
+
+
+@pytest.mark.parametrize("how", PLACES, ids=["in the address", "as JSON", "as another text"])
+@pytest.mark.parametrize("secret", ["code", "refresh_token"])
+def test_a_secret_that_is_sent_elsewhere_than_in_the_form_gives_no_tokens(
+    person: Person, assistant: Assistant, how: dict[str, Any], secret: str
+):
+    """We count each use by the form; the library must read it nowhere else."""
+    sent = {"client_id": assistant.client, "redirect_uri": assistant.redirect}
+    if secret == "code":
+        sent |= {"grant_type": "authorization_code", "code_verifier": assistant.verifier}
+        sent["code"] = person.answer(assistant.url())["code"]
+    else:
+        sent |= {"grant_type": "refresh_token", secret: assistant.connect(person)["refresh_token"]}
+    body = {"params": sent, "json": sent, "content": str(httpx.QueryParams(sent))}
+    given = {name: body.get(name, value) for name, value in how.items()}
+    before = set(Token.objects.values_list("hash", flat=True))
+    answer = assistant.http.post(f"{assistant.site}/oauth/token", **given)
+    assert answer.status_code in (400, 401)
+    assert set(Token.objects.values_list("hash", flat=True)) == before
