@@ -43,7 +43,8 @@ PICTURE_MAX_BYTES: Final = 5 * 1024 * 1024
 TOTAL_S: Final = 10.0
 READ_S: Final = 5.0
 ACCEPT: Final = "image/avif,image/webp,image/png,image/jpeg,image/gif"
-# How long a failed picture, or a host that did not answer in time, is not asked again.
+# How long a failed picture is not asked for again, and for how long a host that did not answer in time is not
+# asked for the same reader: any feed may name an address that fails at a host whose pictures others see.
 FAILED_S: Final = 600
 HOST_FAILED_S: Final = 60
 HOST_CODES: Final = frozenset({"timeout", "connect_failed", "http_429", "http_503"})
@@ -152,9 +153,9 @@ def picture_cache(folder: Path, megabytes: int) -> PictureCache:
 
 
 def _fetch_picture(address: str, name: str, *, allow: Sequence[str], reader_id: UUID) -> bytes:
-    """Return a picture from its publisher. If it or its host failed lately, fail at once."""
+    """Return a picture from its publisher. If it failed lately, or its host for this reader, fail at once."""
     failed = _key("failed", name)
-    host_failed = _key("host", host_of(address))
+    host_failed = _key("host", f"{reader_id} {host_of(address)}")
     if cache.get_many([failed, host_failed]):
         raise PictureMissing("Its publisher did not hand it out a moment ago.")
     try:

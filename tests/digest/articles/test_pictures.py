@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from socket import socket
 from uuid import UUID
 
 import pytest
@@ -162,6 +163,32 @@ def test_a_slow_server_is_left_after_the_time_and_for_a_minute(
         assert "a moment ago" in missing(httpserver.url_for("/b.png"))
     finally:
         done.set()
+
+
+@pytest.mark.parametrize("way", ["slow", "asked too often", "another port"])
+def test_no_readers_picture_keeps_a_host_from_others(
+    httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch, settings, way: str
+):
+    """Any feed may name an address of a newspaper's host that fails."""
+    monkeypatch.setattr(pictures, "TOTAL_S", 0.3)
+    done = threading.Event()
+
+    def slow(request: Request) -> Response:
+        done.wait(5)
+        return Response(PNG)
+
+    httpserver.expect_request("/slow").respond_with_handler(slow)
+    httpserver.expect_request("/asked").respond_with_data(b"", status=429)
+    httpserver.expect_request("/b.png").respond_with_data(PNG)
+    with socket() as shut:
+        shut.bind((httpserver.host, 0))
+        port = shut.getsockname()[1]
+        settings.FETCH_ALLOW_HOSTS = [*settings.FETCH_ALLOW_HOSTS, f"{httpserver.host}:{port}"]
+        named = {"slow": httpserver.url_for("/slow"), "asked too often": httpserver.url_for("/asked")}
+        missing(named.get(way, f"http://{httpserver.host}:{port}/"))
+    done.set()
+    address = signed(httpserver.url_for("/b.png"))
+    assert picture_get(signed=address, reader_id=UUID(int=2), now=timezone.now()).body == PNG
 
 
 def test_a_picture_that_failed_is_not_asked_for_again_at_once(httpserver: HTTPServer):
