@@ -18,7 +18,7 @@ from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, BinaryIO
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from django.apps import apps
 from django.contrib.sessions.models import Session
@@ -166,7 +166,7 @@ def archive_manifest(path: Path) -> dict[str, Any]:
     incomplete).
     """
     try:
-        with ZipFile(path) as archive, archive.open(MANIFEST) as file:
+        with ZipFile(path) as archive, _member_open(archive, MANIFEST) as file:
             manifest: dict[str, Any] = json.loads(file.read(MANIFEST_MAX_BYTES))
     except (OSError, *READ_ERRORS) as error:
         raise ArchiveError("not_an_archive", f"“{path}” is no archive of Tidings: {error}.") from error
@@ -250,12 +250,23 @@ def _table_checksum(model: Table, using: str, out: IO[bytes] | None = None) -> d
     return writer.checksum
 
 
+def _member_open(archive: ZipFile, name: str) -> IO[bytes]:
+    """Open a member for reading.
+
+    Raises `ValueError` unless it is packed as we pack. Other ways raise errors of their own, and LZMA takes
+    as much memory as the archive says.
+    """
+    if archive.getinfo(name).compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        raise ValueError("it is packed in another way than ours")
+    return archive.open(name)
+
+
 def _fill(archive: ZipFile, model: Table, manifest: dict[str, Any], using: str) -> None:
     """Restore a table in batches, without `save()`, which could change column values."""
     label = model._meta.label_lower
     name, most = f"rows/{label}.jsonl", manifest["tables"].get(label, {}).get("rows", 0)
     try:
-        with archive.open(name) as raw:
+        with _member_open(archive, name) as raw:
             rows = serializers.deserialize("jsonl", _lines(raw, most), using=using)
             while batch := list(islice(rows, BATCH)):
                 if any(type(row.object) is not model for row in batch):

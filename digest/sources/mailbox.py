@@ -41,6 +41,7 @@ class _Bounded(imaplib.IMAP4):
     def __init__(self, host: str, port: int, until: float) -> None:
         self._until, self._left, self._read = until, ANSWER_MAX_BYTES, bytearray()
         super().__init__(host, port, timeout=TIMEOUT_S)
+        self._encoding = "utf-8"  # of names and passwords; imaplib's own is ASCII
 
     def send(self, data: Any) -> None:
         """Send a command. Forget what the server told unasked."""
@@ -151,15 +152,21 @@ def _connect(parts: SplitResult, until: float) -> tuple[imaplib.IMAP4, int]:
         connection = kind(host, port, until)
     try:
         with _failing("The mailbox does not take the user name and password"):
-            connection.login(unquote(parts.username or ""), unquote(parts.password or ""))
+            # imaplib quotes the password alone.
+            connection.login(_quoted(unquote(parts.username or "")), unquote(parts.password or ""))
         with _failing("The mailbox has no such folder"):
-            status, counted = connection.select('"' + folder.replace("\\", "\\\\").replace('"', '\\"') + '"')
+            status, counted = connection.select(_quoted(folder))
             if status != "OK":
                 raise imaplib.IMAP4.error("no such folder")
             return connection, int(counted[0] or 0)
     except BaseException:
         _hang_up(connection)
         raise
+
+
+def _quoted(text: str) -> str:
+    """Return a text as IMAP quotes it, so that a space in it ends nothing."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _hang_up(connection: imaplib.IMAP4) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
-from zipfile import ZipFile
+from zipfile import ZIP_BZIP2, ZIP_LZMA, ZipFile
 
 import pytest
 from django.contrib.auth.models import Group, Permission
@@ -225,7 +225,7 @@ def test_a_manifest_of_another_form_is_refused(archive, name, value):
 
 
 @pytest.mark.parametrize(("member", "code"), [("manifest.json", "not_an_archive"), (ITEMS, "damaged")])
-@pytest.mark.parametrize("flaw", ["encrypted", "packed in a way of its own"])
+@pytest.mark.parametrize("flaw", ["encrypted", "packed in a way of its own", "bzip2", "lzma"])
 def test_a_member_that_cannot_be_opened_is_refused(archive, member, code, flaw):
     copy = rewritten(archive, member, lambda raw: raw)
     raw = bytearray(copy.read_bytes())
@@ -234,7 +234,8 @@ def test_a_member_that_cannot_be_opened_is_refused(archive, member, code, flaw):
         at = raw.index(member.encode(), start)
         at -= 30 if start != listed else 46
         raw[at + (6 if start != listed else 8)] |= flaw == "encrypted"
-        raw[at + (8 if start != listed else 10)] = 0 if flaw == "encrypted" else 99
+        method = {"encrypted": 0, "bzip2": ZIP_BZIP2, "lzma": ZIP_LZMA}.get(flaw, 99)
+        raw[at + (8 if start != listed else 10)] = method
     copy.write_bytes(raw)
     with pytest.raises(ArchiveError) as refused:
         archive_read(copy, replace=True)

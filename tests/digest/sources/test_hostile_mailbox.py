@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from cryptography import x509
@@ -141,6 +142,23 @@ def test_a_mailbox_with_a_good_certificate_opens(
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
     with mailbox_open(server.url("localhost")) as mailbox:
         assert list(mailbox.unseen()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "sent"),
+    [
+        ("letters", "l3tters", '"letters" "l3tters"'),
+        ("the letters*boss", 'a"b\\c', '"the letters*boss" "a\\"b\\\\c"'),
+        ("post@bücher.example", "schlüssel", '"post@bücher.example" "schlüssel"'),
+    ],
+)
+def test_any_name_and_password_are_sent_as_they_are(server: _Server, name: str, password: str, sent: str):
+    """Unquoted, a name with a space would be two."""
+    address = server.url().replace(f"letters:{PASSWORD}", f"{quote(name)}:{quote(password)}")
+    with mailbox_open(address):
+        pass
+    (line,) = [line for line in server.said if b"LOGIN" in line]
+    assert line.decode().partition("LOGIN ")[2] == f"{sent}\r\n"
 
 
 def test_an_honest_server_is_read(server: _Server, ada: Reader):
