@@ -72,7 +72,7 @@ def test_every_row_is_in_the_table_of_what_one_reader_can_store():
 def test_every_column_whose_values_have_a_shape_of_their_own_is_in_the_table_of_what_a_row_can_hold():
     """Such a column takes whatever is put into it: a list that a reader lengthens needs a bound, too."""
     named = {name for columns, _, _ in bounds("columns") for name in re.findall(r"`(\w+\.\w+)`", columns)}
-    ours = ("tidings", "digest", "ranking", "suggestions", "advisor")
+    ours = ("tidings", "digest", "ranking", "suggestions", "advisor", "mfa", "allauth_idp_oidc")
     columns = {
         f"{model.__name__}.{field.name}"
         for model in apps.get_models()
