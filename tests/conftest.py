@@ -16,6 +16,7 @@ from uuid import uuid4
 import pytest
 from django.conf import settings as django_settings
 from django.test import override_settings
+from django.utils import timezone
 from hypothesis import settings as hypothesis_settings
 
 from digest import throttling
@@ -100,6 +101,13 @@ def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def now() -> datetime:
     """Wednesday, 18 March 2026, noon UTC."""
     return NOW
+
+
+@pytest.fixture
+def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop the clock: however slow the machine is, all that a test does is within one minute."""
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 
 from digest.models import Reader, Subscription
 from digest.searches.selectors import searches_saved
@@ -104,6 +103,7 @@ def test_a_change_that_was_made_is_said_without_a_number_and_with_the_way_back(p
     assert '<a href="/ui/history/settings#history">History</a>' in body
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_links_count_towards_the_limit_of_a_minute_and_a_bare_form_does_not(page: Client):
     assert page.get(WISHES, {"words": "a" * 501}).status_code == 422
     answers = [page.get(WISHES, {"words": "less crypto"}).status_code for _ in range(10)]
@@ -142,11 +142,8 @@ def test_words_that_are_too_long_are_shown_again_with_the_reason(page: Client):
     assert "more crypto more crypto" in shown.content.decode()
 
 
-def test_words_beyond_the_limit_of_a_minute_stay_in_their_field(
-    page: Client, monkeypatch: pytest.MonkeyPatch
-):
-    now = timezone.now()
-    monkeypatch.setattr(timezone, "now", lambda: now)  # however slow the machine is, it is one minute
+@pytest.mark.usefixtures("one_minute")
+def test_words_beyond_the_limit_of_a_minute_stay_in_their_field(page: Client):
     answers = [page.post(WISHES, {"words": WORDS}) for _ in range(11)]
     last = answers[-1]
     assert [one.status_code for one in answers] == [200] * 10 + [429] and int(last.headers["Retry-After"]) > 0

@@ -283,6 +283,7 @@ def test_so_many_feeds_are_changed_at_a_time(app: App, item: Item):
         assert sent.status_code == status
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_what_cannot_be_added_says_why(app: App, site: str):
     said = app.post("subscription/quickadd", quickadd="http://127.0.0.1:1/").json()
     assert said["numResults"] == 0 and said["error"]
