@@ -49,6 +49,7 @@ app_name = "digest"
 urlpatterns = [
     path("", reading.today, name="today"),
     path("ui/filling", first_fetch.filling, name="filling"),
+    path("ui/filling/hide", first_fetch.filling_hide, name="filling_hide"),
     path("ui/newer", first_fetch.newer, name="newer"),
     path("ui/date/<date:date>", reading.day, name="day"),
     path("ui/date/<date:date>/read", reading.read, name="read"),

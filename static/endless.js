@@ -9,7 +9,7 @@ if (end && document.querySelector("[data-endless]")) {
   new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && more(), { rootMargin: AHEAD }).observe(end);
 }
 
-/** Load the next page of the list into this one; resolves to whether there was one. Calls while it loads share it. */
+/** Load the next page of the list into this one; resolves to whether it had rows, or another follows it. Calls while it loads share it. */
 export function more() {
   loading ??= load().finally(() => (loading = null));
   return loading;
@@ -35,7 +35,7 @@ async function load() {
     else link.remove();
     document.dispatchEvent(new CustomEvent("rows", { detail: rows }));
     if (rows.length) announce(said("more_rows", { rows: rows.length }));
-    return rows.length > 0;
+    return rows.length > 0 || Boolean(next);
   } catch {
     return note(link, said("lost_page"));
   }

@@ -1,5 +1,7 @@
 // One key for what a reader does all day. Nothing happens while typing, with a modifier, or when switched off.
+import { done } from "./done.js";
 import { more } from "./endless.js";
+import { said } from "./http.js";
 import { toggle } from "./marks.js";
 
 const help = document.getElementById("keys");
@@ -13,15 +15,27 @@ const PLACE_MS = 1500;
 const NEIGHBOURS = Object.fromEntries(
   Object.entries({ j: "next", k: "previous", n: "next-unread", p: "previous-unread" }).map(([key, place]) => [key, `[data-neighbour=${place}][href]`]),
 );
+// The buttons of a row that mark what stands above or below it.
+const AROUND = { "<": "above", ">": "below" };
 // So much of the open article's height goes by with Space, PageDown and PageUp: a few lines are seen twice.
 const SCREEN = 0.9;
 const SCROLLS = new Set([" ", "PageDown", "PageUp", "Home", "End", "ArrowDown", "ArrowUp"]);
+// What a walk stops at: each makes a test of items.
+const ANY = () => () => true;
+const UNREAD = () => unread;
 const PRESSED_BY_SPACE = "button, summary, input, audio, video";
+// Asked with every key. In a list of a thousand rows, to look for each of them takes milliseconds; a browser keeps these.
+const articles = document.getElementsByTagName("article");
+const dialogs = document.getElementsByTagName("dialog");
+const pane = document.querySelector("[data-pane]");
+const neighbours = document.querySelector("[data-neighbours]");
 // The item that was last walked to, for when a button inside it has the focus, or nothing has.
 let current = null;
 // Whether the reader scrolled since. While a step of a walk still glides, the next one goes on from where it leads to.
 let strayed = true;
 let going = -PLACE_MS;
+// The steps that wait for rows to be loaded, in the order of their keys.
+const owed = [];
 
 off.checked = localStorage.getItem(SWITCH) === "yes";
 off.addEventListener("change", () => localStorage.setItem(SWITCH, off.checked ? "yes" : "no"));
@@ -37,7 +51,7 @@ for (const kind of ["wheel", "touchmove", "mousedown"]) document.addEventListene
 document.addEventListener("keydown", (event) => {
   strayed ||= SCROLLS.has(event.key);
   if (off.checked || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.isComposing || event.target.closest(EDITABLE) || document.querySelector("dialog[open]")) return;
+  if (event.isComposing || event.target.closest(EDITABLE) || [...dialogs].some((dialog) => dialog.open)) return;
   const place = event.timeStamp - going < PLACE_MS;
   going = event.key === "g" && !place ? event.timeStamp : -PLACE_MS;
   if (place ? go(event.key) : turn(event) || act(event.key)) event.preventDefault();
@@ -45,13 +59,13 @@ document.addEventListener("keydown", (event) => {
 
 /** Do what `key` stands for; whether it stands for anything here. */
 function act(key) {
-  if (key in NEIGHBOURS && document.querySelector("[data-neighbours]")) return click(document.querySelector(NEIGHBOURS[key]));
+  if (key in NEIGHBOURS && neighbours) return click(document.querySelector(NEIGHBOURS[key]));
   if (key === "j") return walk(1);
   if (key === "k") return walk(-1);
-  if (key === "n") return walk(1, unread);
-  if (key === "p") return walk(-1, unread);
-  if (key === "J") return toList(1) || walk(1, ofAnotherSource());
-  if (key === "K") return toList(-1) || walk(-1, ofAnotherSource());
+  if (key === "n") return walk(1, UNREAD);
+  if (key === "p") return walk(-1, UNREAD);
+  if (key === "J") return toList(1) || walk(1, ofAnotherSource);
+  if (key === "K") return toList(-1) || walk(-1, ofAnotherSource);
   if (key === "x") return click(here()?.querySelector("a[data-mute]"));
   if (key === "/") return search();
   if (key === "?") return help.showModal() ?? true;
@@ -59,7 +73,8 @@ function act(key) {
   if (key === "v") return click(here()?.querySelector("a[data-original]"));
   if (key === "m") return mark(here());
   if (key === "A" || key === "z") return click(document.querySelector(`main [data-key=${key}]`));
-  if (key === "+" || key === "-") return act(key === "+" ? "u" : "d");
+  if (key === "+" || key === "-") return rate(key === "+" ? "u" : "d");
+  if (key in AROUND) return click(here()?.querySelector(`[name=${AROUND[key]}]`));
   if (["s", "u", "d", "l"].includes(key)) return click(here()?.querySelector(`[data-key=${key}]`));
   if (/^[1-9]$/.test(key)) return click(here()?.querySelectorAll(".tags button")[key - 1]);
   return false;
@@ -67,46 +82,64 @@ function act(key) {
 
 /** Scroll the article that is open beside the list by a screen. At its end, Space goes on to the next unread one. */
 function turn({ key, shiftKey, repeat, target }) {
-  const pane = document.querySelector("[data-pane]:not([hidden])");
   const space = key === " " && !target.closest(PRESSED_BY_SPACE);
-  if (!pane || !(space || key === "PageDown" || key === "PageUp")) return false;
+  if (!pane || pane.hidden || !(space || key === "PageDown" || key === "PageUp")) return false;
   const back = key === "PageUp" || (space && shiftKey);
   const from = pane.scrollTop;
   pane.scrollBy({ top: (back ? -SCREEN : SCREEN) * pane.clientHeight, behavior: "instant" });
-  if (space && !back && !repeat && pane.scrollTop === from) walk(1, unread);
+  if (space && !back && !repeat && pane.scrollTop === from) walk(1, UNREAD);
   return true;
 }
 
 function items() {
-  return [...document.querySelectorAll("article[data-item]")].filter((row) => !row.closest("[hidden], details:not([open])"));
+  return [...articles].filter((article) => "item" in article.dataset);
+}
+
+/** Return whether an item is on the page, and in nothing that is closed. Asked of a thousand rows, this takes a while. */
+function isShown(article) {
+  return article.isConnected && !article.closest("[hidden], details:not([open])");
 }
 
 /** The item that a key is about: the one walked to, or the only one of the page. */
 function here() {
-  const all = items();
-  return all.includes(current) ? current : all.length === 1 ? all[0] : null;
+  if (current && isShown(current)) return current;
+  const shown = items().filter(isShown);
+  return shown.length === 1 ? shown[0] : null;
 }
 
 /**
- * Go to the next item, or with a step of -1 to the one before, that `wanted` is true for. Whoever scrolled the item
- * walked to out of the screen goes on at the first one in sight.
+ * Go to the next item, or with a step of -1 to the one before, that the test made by `wanted` is true for. At the end of
+ * what is loaded, the step waits until the next page of the list is, and so do the steps after it.
  */
-function walk(step, wanted = () => true) {
+function walk(step, wanted = ANY) {
+  if (!owed.length && (take(step, wanted) || step < 0)) return true;
+  if (owed.push([step, wanted]) === 1) settle();
+  return true;
+}
+
+/** Take the steps that wait, once there are rows for them. Where the list ends, they lead nowhere. */
+async function settle() {
+  while (owed.length && (await more())) {
+    while (owed.length && (take(...owed[0]) || owed[0][0] < 0)) owed.shift();
+  }
+  owed.length = 0;
+}
+
+/** Take one step of a walk; return whether there was a row. Whoever scrolled on goes on at the first row in sight. */
+function take(step, made) {
+  const wanted = made();
   const all = items();
   const at = all.indexOf(current);
   const first = strayed && !(at >= 0 && isInSight(all[at])) ? all.findIndex(isInSight) : -1;
   let next = first >= 0 ? first : at < 0 ? 0 : at + step;
-  while (all[next] && !wanted(all[next])) next += step;
-  if (all[next]) return stand(all[next]);
-  // At the end of what is loaded, the next page of the list is loaded and walked into.
-  if (step > 0) more().then((loaded) => loaded && walk(step, wanted));
-  return all.length > 0;
+  while (all[next] && !(isShown(all[next]) && wanted(all[next]))) next += step;
+  return all[next] !== undefined && stand(all[next]);
 }
 
 /** Return whether the title of an item is on the screen. */
 function isInSight(article) {
   const { top } = article.getBoundingClientRect();
-  return top >= 0 && top < innerHeight;
+  return top >= 0 && top < innerHeight && isShown(article);
 }
 
 function stand(article) {
@@ -125,6 +158,14 @@ function stand(article) {
 /** Return whether an item counts as unread: an old one does not. */
 function unread({ classList }) {
   return !classList.contains("read") && !classList.contains("old");
+}
+
+/** Press a thumb of the item that a key is about, unless it is pressed: only `u` and `d` take a rating back. */
+function rate(key) {
+  const button = here()?.querySelector(`[data-key=${key}]`);
+  if (button?.getAttribute("aria-pressed") !== "true") return click(button);
+  done(here().dataset.item, said("rated_so"));
+  return true;
 }
 
 /** Return a test of items: whether one is of another source than the item walked to. */

@@ -24,7 +24,7 @@ document.addEventListener("submit", (event) => {
 async function send(form, button) {
   const box = form.closest("[data-response]");
   // Taps while one is under way wait for their turn: quick keys lose nothing.
-  if (box.dataset.busy) return waiting.set(box, [...(waiting.get(box) ?? []), marks(button)]);
+  if (box.dataset.busy) return waiting.set(box, [...(waiting.get(box) ?? []), { ...marks(button), pressed: button.getAttribute("aria-pressed") }]);
   box.dataset.busy = "yes";
   try {
     const response = await ask(form.action, {
@@ -144,8 +144,8 @@ function replace(box, html, button) {
   done(item, noted, !notice && on ? { short: whole(same.title || same.textContent), undo } : {});
   if (["d", "undo"].includes(button.dataset.key)) looks(fresh);
   const taps = waiting.get(box) ?? [];
-  // A tap on what the answer took away has nothing left to change.
-  const first = taps.findIndex((tap) => find(fresh, tap));
+  // A tap on what the answer took away, or has pressed already, has nothing left to change.
+  const first = taps.findIndex((tap) => find(fresh, tap)?.getAttribute("aria-pressed") === tap.pressed);
   if (first < 0) return;
   waiting.set(fresh, taps.slice(first + 1));
   const turn = find(fresh, taps[first]);

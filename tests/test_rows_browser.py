@@ -133,6 +133,22 @@ def test_a_list_begins_in_the_upper_third_of_a_phone(page: Page, ada: Reader, la
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_head_of_a_list_takes_one_line_of_a_screen_and_hides_nothing(
+    page: Page, ada: Reader, language: str
+):
+    item = fresh_item(ada, title="A lamp", key="a-publisher-with-quite-a-long-name.example")
+    Reader.objects.update(language=language)
+    page.set_viewport_size(WIDE)
+    for address in ("/ui/all?unread=1", f"/ui/all?feed={item.feed_id}&order=oldest"):
+        page.goto(address)
+        assert box(page.locator("article[data-item]"))["y"] <= 120
+        parts = page.locator(".list-head :is(h1, [data-unread], button[data-key=A], .older, .switch a)").all()
+        assert len(parts) == 10 and all(one.is_visible() for one in parts)
+        edges = [box(one)["x"] + box(one)["width"] for one in parts]
+        assert max(edges) <= WIDE["width"]
+
+
 def test_a_title_without_a_space_begins_beside_its_dot(page: Page, ada: Reader):
     fresh_item(ada, title="W" * 240)
     page.set_viewport_size(PHONE)
@@ -194,24 +210,24 @@ def test_a_long_reason_is_whole_on_a_phone(page: Page, ada: Reader, address: str
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_both_orders_stand_on_a_phone_and_the_chosen_one_is_marked(page: Page, ada: Reader, language: str):
+def test_all_orders_stand_on_a_phone_and_the_chosen_one_is_marked(page: Page, ada: Reader, language: str):
     fresh_item(ada, title="A lamp")
     Reader.objects.update(language=language)
     page.set_viewport_size(PHONE)
     page.goto("/ui/all")
     orders = page.locator(".order a")
     chosen = page.locator(".order a[aria-current=true]")
-    for n in (0, 1):
+    for n in range(3):
         assert all(order.is_visible() for order in orders.all())
         assert chosen.inner_text() == orders.nth(n).inner_text()
-        other = orders.nth(1 - n)
+        other = orders.nth((n + 1) % 3)
         looks = "one => getComputedStyle(one).backgroundColor"
         assert chosen.evaluate(looks) != other.evaluate(looks)
-        edge = box(orders.nth(1))
+        edge = box(orders.nth(2))
         assert edge["x"] + edge["width"] <= 344
         other.click()
         page.wait_for_function(
-            "n => document.querySelectorAll('.order a')[n].ariaCurrent === 'true'", arg=1 - n
+            "n => document.querySelectorAll('.order a')[n].ariaCurrent === 'true'", arg=(n + 1) % 3
         )
 
 
@@ -267,6 +283,14 @@ def test_walking_with_keys_shows_a_row_beyond_the_current_one(
     if beside:
         page.keyboard.press("o")
         expect(page.locator("[data-pane] h2.title")).to_be_visible()
+    if beside and density == "compact":
+        row = rows.nth(3)
+        assert 32 <= box(row)["height"] <= 36, "one line, with its source and time"
+        for part in ("h2 a", ".meta > a", ".meta time"):
+            assert box(row)["x"] < box(row.locator(part).first)["x"]
+            assert row.locator(part).first.is_visible() and box(row.locator(part).first)["width"] > 20
+        edge = box(row.locator(".meta"))["x"] + box(row.locator(".meta"))["width"]
+        assert box(row.locator(".meta time"))["x"] + box(row.locator(".meta time"))["width"] <= edge + 1
     for key, step in (("j", 1), ("k", -1)):
         for _ in range(26):
             page.keyboard.press(key)

@@ -98,15 +98,19 @@ def best_ids(
     as_of: datetime,
     now: datetime,
     above: BestKey | None = None,
+    below: BestKey | None = None,
 ) -> list[int]:
-    """Return the ids on all pages of an order together; with `above`, only those before that key.
+    """Return the ids on all pages of an order together; with `above` or `below`, those before or after a key.
 
-    A constant number of queries, or one without `above`.
+    A constant number of queries, or one without a key.
     """
-    if above is None:
+    key = above or below
+    if key is None:
         return _ids(reader, feeds, chosen, as_of)
-    _, places = _order(reader, feeds, chosen, above.as_of, now)
-    return [pk for score, pk, _ in places if (score, pk) < above.place]
+    _, places = _order(reader, feeds, chosen, key.as_of, now)
+    if above:
+        return [pk for score, pk, _ in places if (score, pk) < key.place]
+    return [pk for score, pk, _ in places if (score, pk) > key.place]
 
 
 def _ids(reader: Reader, feeds: Collection[int] | None, chosen: ListFilter, as_of: datetime) -> list[int]:

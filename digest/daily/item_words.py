@@ -465,6 +465,14 @@ def age_phrase(hours: float) -> str:
     return words.format(n=count)
 
 
+def age_short(then: datetime, now: datetime) -> str:
+    """Return how long ago `then` was in at most seven characters: "6 min", "3 h", "2 d"."""
+    unit, count = _age((now - then) / timedelta(hours=1))
+    if unit in ("minute", "now"):
+        return _("{n} min").format(n=count)
+    return (_("{n} h") if unit == "hour" else _("{n} d")).format(n=count)
+
+
 def _age(hours: float) -> tuple[str, int]:
     if hours < 1 / 30:
         return "now", 0

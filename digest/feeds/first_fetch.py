@@ -32,12 +32,13 @@ NEVER_FETCHED: Final = Q(state=Feed.State.ACTIVE, last_fetched_at=None)
 class FirstFetch:
     """The progress of a reader's first fetch: the feeds that they have just added.
 
-    Of `feeds`, `fetched` were tried, and `failed` of these had an error. They have `items`. `since` is when
-    the reader last added one.
+    Of `feeds`, `fetched` were tried, and `failed` of these had an error. They have `items`. A worker is at
+    `asked` others. `since` is when the reader last added one.
     """
 
     feeds: int
     fetched: int
+    asked: int
     failed: int
     items: int
     since: datetime
@@ -118,6 +119,7 @@ def first_fetch_of(
     return FirstFetch(
         feeds=len(lot),
         fetched=len(fetched),
+        asked=sum(row.feed_id in waiting and (row.feed.next_check_at or now) > now for row in lot),
         failed=sum(row.feed.failures > 0 for row in fetched),
         items=Item.objects.filter(feed_id__in=[row.feed_id for row in fetched]).count() if fetched else 0,
         since=max(row.created_at for row in lot),

@@ -1,4 +1,4 @@
-"""Lists of a reader's items, newest first, filtered by source, folder, feed, unread and saved; unread counts.
+"""Lists of a reader's items by date, filtered by source, folder, feed, unread and saved; unread counts.
 
 Pages use keyset pagination: a page begins after the last item of the one before, so the thousandth page costs
 the same as the first. For each feed the database reads at most a page of the newest items below that key from
@@ -106,13 +106,17 @@ UNION ALL SELECT 'all', 0, '', COUNT(DISTINCT article) FROM unread
 
 @dataclass(frozen=True, slots=True)
 class ListKey:
-    """The place of an item in a list that is sorted newest first."""
+    """The place of an item in a list that is sorted by date."""
 
     dated_at: datetime
     item_id: int
 
     def __str__(self) -> str:
         return f"{(self.dated_at - EPOCH) // MICROSECOND}.{self.item_id}"
+
+    def is_older_than(self, item: Item) -> bool:
+        """Return whether an item is newer than the one at this place."""
+        return (item.dated_at, item.pk) > (self.dated_at, self.item_id)
 
 
 def list_key(typed: str) -> ListKey | None:
@@ -288,13 +292,21 @@ class Span:
 WHOLE = Span()
 
 
-def list_ids(*, chosen: ListFilter, limit: int, **asked: Any) -> list[int]:
-    """Return the ids of up to `limit` items of a list (`_list_ids`); one more query for a category."""
+def list_ids(*, chosen: ListFilter, limit: int, span: Span = WHOLE, **asked: Any) -> list[int]:
+    """Return the ids of up to `limit` items of a list (`_list_ids`).
+
+    One or two more queries for a category. It is looked for among the newest items, whichever come first.
+    """
     if not chosen.category:
-        return _list_ids(chosen=chosen, limit=limit, **asked)
-    found = _list_ids(chosen=chosen, limit=CATEGORY_ITEMS_MAX, **asked)
+        return _list_ids(chosen=chosen, limit=limit, span=span, **asked)
+    newest = replace(span, after=None, oldest=False) if span.oldest else span
+    found = _list_ids(chosen=chosen, limit=CATEGORY_ITEMS_MAX, span=newest, **asked)
     having = items_labelled(item_ids=found, category=chosen.category)
-    return [pk for pk in found if pk in having][:limit]
+    ids = [pk for pk in found if pk in having]
+    if span.oldest:
+        items, after = reversed(list_items(ids=ids)), span.after
+        ids = [item.pk for item in items if after is None or after.is_older_than(item)]
+    return ids[:limit]
 
 
 def _list_ids(
@@ -422,23 +434,24 @@ def list_read(
     chosen: ListFilter,
     now: datetime,
     seen_by: datetime,
-    above: ListKey | None = None,
-    below: ListKey | None = None,
+    newer_than: ListKey | None = None,
+    older_than: ListKey | None = None,
 ) -> int:
     """Mark the unread items of a list as read; return how many.
 
     Muted items stay unread. Only items first seen by `seen_by` are marked, so items that came after the page
-    was made stay unread. With `above`, only items newer than that key are marked; with `below`, only older
-    ones. All get the moment `now`, by which `readings_undo` finds them.
+    was made stay unread. With a key, only the items `newer_than` it or `older_than` it are marked. All get
+    the moment `now`, by which `readings_undo` finds them.
     """
     if chosen.saved:
         rows = _saved_readings(reader.pk, feeds, chosen).filter(read_at=None)
-        rows = rows.filter(_newer(above)) if above else rows.filter(_older(below)) if below else rows
+        rows = rows.filter(_newer(newer_than)) if newer_than else rows
+        rows = rows.filter(_older(older_than)) if older_than else rows
         found = list(rows.values_list("pk", flat=True))
         return Reading.objects.filter(pk__in=found, read_at=None).update(read_at=now)
     if feeds is not None and not feeds:
         return 0
-    span = Span(after=above or below, seen_by=seen_by, oldest=below is None)
+    span = Span(after=newer_than or older_than, seen_by=seen_by, oldest=older_than is None)
     where, values = _where(reader.pk, feeds, ListFilter(unread=True), now, span)
     sql = _READ.format(where=where, feeds=_among("s.feed_id", feeds, values))
     with connection.cursor() as cursor:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 from uuid import UUID
 
 from django.db import OperationalError, connection, transaction
@@ -39,7 +39,7 @@ PAGES_MAX = 50
 QUERY_S, QUERY_STEPS = 2.0, 10_000
 # How many items are read to find the intended spelling of a word.
 TYPO_SAMPLE = 20
-Order = Literal["best", "newest"]
+Order = Literal["best", "newest", "oldest"]
 # SQLite counts days from noon of 24 November 4714 BC.
 JULIAN_DAY_OF_1970 = 2_440_587.5
 
@@ -57,7 +57,7 @@ _TS_RANK = (
 WHOLE_WEIGHT = 4.0
 HALF_DAYS = 90.0
 _WORTH = f"score * (1 + {WHOLE_WEIGHT - 1} * whole) / (1 + {{days}} / {HALF_DAYS})"
-_NEWEST = "whole DESC, dated_at DESC, id DESC"
+_BY_DATE = {"newest": "whole DESC, dated_at DESC, id DESC", "oldest": "whole DESC, dated_at, id"}
 # Materialised, because bm25 cannot be used on rows that are already counted and sorted. The plus keeps the
 # planner from asking the index once per visible item.
 _SQLITE = """
@@ -122,6 +122,11 @@ class SearchFilters:
 NO_FILTERS = SearchFilters()
 
 
+def order_of(typed: str, *, default: Order) -> Order:
+    """Return the order that `typed` names, or the `default` for any other text."""
+    return next((order for order in get_args(Order) if order == typed), default)
+
+
 @dataclass(frozen=True, slots=True)
 class SearchPage:
     """One page of search results. `total` counts all pages; `terms` are the terms searched for.
@@ -179,8 +184,8 @@ def items_search(
     """Return a page (20 items, pages 1 to 50) of the reader's items that contain every term of `query`.
 
     Terms match in title or text. In items without the whole words, a longer word begins like the last term:
-    the newest come after those with the whole words. The best are ordered by words in the title, whole words
-    and age, too. Each article appears once. Only items that `item_for` would show
+    the newest, and the oldest, come after those with the whole words. The best are ordered by words in the
+    title, whole words and age, too. Each article appears once. Only items that `item_for` would show
     are found, and muted items only among the saved ones. Any text is a valid query
     (`digest.items.search_query`). Without a word to search for, nothing is found.
 
@@ -359,7 +364,6 @@ class _Search:
         visible = [part.query.sql_with_params() for part in visible_ids(reader_id=self.reader_id)]
         visible_params = [param for _, params in visible for param in params]
         filters, filter_params = _filters(self.reader_id, self.filters)
-        newest = order == "newest"
         literal = [replace(term, begins=False) for term in terms] if any(t.begins for t in terms) else []
         if connection.vendor == "sqlite":
             template, score, by_score = _SQLITE, _BM25, f"{_worth_sqlite(self.now)}, id DESC"
@@ -373,13 +377,14 @@ class _Search:
             params = [*visible_params, *(whole_params if literal else ()), _tsquery(terms)]
         sql = template.format(
             visible=" UNION ".join(sql for sql, _ in visible),
-            score="0" if newest else score,
+            score=score if order == "best" else "0",
             filters=filters,
             whole=whole if literal else "1",
-            order=_NEWEST if newest else by_score,
+            order=_BY_DATE.get(order, by_score),
         )
         # On PostgreSQL the limit costs three statements, which one word is not worth.
-        limit_time = connection.vendor == "sqlite" or sum(len(term.words) for term in terms) > 1
+        words = sum(len(one.words) for term in terms for one in term.either)
+        limit_time = connection.vendor == "sqlite" or words > 1
         with (
             _in_time() if limit_time else nullcontext(),
             _index_only(template is _POSTGRESQL_FUZZY),
@@ -447,8 +452,11 @@ def _fts5(terms: Sequence[Term]) -> str:
     wanted: list[str] = []
     excluded: list[str] = []
     for term in terms:
-        star = "*" if term.indexed_prefix else ""
-        forms = " OR ".join(f'"{" ".join(form)}"{star}' for form in term.indexed)
+        forms = " OR ".join(
+            f'"{" ".join(form)}"{"*" if one.indexed_prefix else ""}'
+            for one in term.either
+            for form in one.indexed
+        )
         if term.begins:
             forms += f' OR "{" ".join(term.beginning)}"*'
         (excluded if term.excluded else wanted).append(f"({forms})")
@@ -460,8 +468,12 @@ def _tsquery(terms: Sequence[Term]) -> str:
     """Return the terms as a `to_tsquery` query. Every word is quoted, so none is read as an operator."""
     query = []
     for term in terms:
-        sign, star = "!" if term.excluded else "", ":*" if term.indexed_prefix else ""
-        forms = " | ".join(f"({_phrase(form)}{star})" for form in term.indexed)
+        sign = "!" if term.excluded else ""
+        forms = " | ".join(
+            f"({_phrase(form)}{':*' if one.indexed_prefix else ''})"
+            for one in term.either
+            for form in one.indexed
+        )
         if term.begins:
             forms += f" | ({_phrase(term.beginning)}:*)"
         query.append(f"{sign}({forms})")

@@ -1,6 +1,7 @@
 """Parse a typed search query: its terms, their words in the index, other spellings, and matches in a text.
 
-Every text is a valid query. Quotes make a phrase, a trailing `*` means "begins with", a leading `-` excludes.
+Every text is a valid query. Quotes make a phrase, a trailing `*` means "begins with", a leading `-` or `NOT`
+excludes, `OR` between two terms means that one of them suffices. `query_notes` names what was not understood.
 All other signs are white space, except in `C++`, `C#` and `.NET`. Scripts without spaces are indexed as
 overlapping pairs of letters: 日本語 as 日本, 本語 and 語 (`digest/migrations/0001_squashed.py`). Pure.
 """
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
+from ranking.language import gettext as _
 
 QUERY_CHARS = 200
 TERMS_MAX = 12
@@ -41,6 +43,11 @@ _PIECE = re.compile(
 _IS_SPACELESS = re.compile(f"[{_SPACELESS}]")
 _ACCENTS = re.compile(r"(?<=[\u0000-\u024f])[\u0300-\u036f]+")
 _TYPED = re.compile(r'(-?)"([^"]*)"?(\*?)|(\S+)')
+# What joins terms. Only capitals do: "or" is a word.
+_OPERATORS = {"AND": "AND", "OR": "OR", "|": "OR", "NOT": "NOT"}
+# What other searches read as an operator.
+_NO_OPERATORS = frozenset({"NEAR", "XOR"})
+_FIELD = re.compile(r"-?([^\W\d_]+:)[^\s/]")
 # Quotation marks as typed on phones and in other languages.
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"') | {"\0": " "})
 _LATIN, _CYRILLIC = string.ascii_lowercase, "абвгдежзиклмнопрстуфхцчшщъыьэюяіґє"
@@ -53,7 +60,7 @@ class Term:
     """Words in a fixed order, as typed and folded. A run of letters without spaces is one word; so is a sign.
 
     `prefix`: the last word is the beginning of a word. `begins`: whole or the beginning of a longer one.
-    `excluded`: they must not occur. `exact`: a phrase.
+    `excluded`: they must not occur. `exact`: a phrase. `others`: terms of which one may occur instead.
     """
 
     words: tuple[str, ...]
@@ -62,6 +69,12 @@ class Term:
     excluded: bool = False
     exact: bool = False
     variants: tuple[str, ...] = ()
+    others: tuple["Term", ...] = ()
+
+    @property
+    def either(self) -> tuple["Term", ...]:
+        """Return the terms of which one suffices: this one, and the others."""
+        return (self, *self.others)
 
     @property
     def forms(self) -> tuple[tuple[str, ...], ...]:
@@ -94,7 +107,7 @@ class Term:
     @property
     def may_be_typo(self) -> bool:
         """Return whether this is one plain word of five letters or more."""
-        if self.exact or self.prefix or self.excluded or len(self.words) > 1:
+        if self.exact or self.prefix or self.excluded or self.others or len(self.words) > 1:
             return False
         word = self.words[0]
         letters = TYPO_CHARS <= len(word) <= TYPO_CHARS_MAX and word.isalpha()
@@ -124,31 +137,103 @@ class _Fold(dict[int, int]):
 _FOLD = _Fold()
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A term, as typed; `word` is "" for a phrase."""
+
+    term: Term
+    word: str
+    text: str
+
+
 def query_terms(typed: str) -> tuple[Term, ...]:
     """Return the terms of a query: at most twelve, of sixteen words each, from its first 200 characters."""
-    terms = []
-    for minus, phrase, star, word in _TYPED.findall(typed[:QUERY_CHARS].translate(_QUOTES)):
-        if words := words_of(word or phrase)[:WORDS_MAX]:
-            terms.append(
-                Term(
-                    words,
-                    prefix=bool(star) or word.endswith("*"),
-                    excluded=bool(minus) or word.startswith("-"),
-                    exact=not word,
-                )
-            )
-    return tuple(terms[:TERMS_MAX])
+    return tuple(piece.term for piece in _pieces(typed)[0])
 
 
 def query_topic(typed: str) -> str:
-    """Return the words that a query looks for as a topic, without signs; "" if there are none or too many."""
-    found = [
-        " ".join((word or phrase).rstrip("*").split())
-        for minus, phrase, _star, word in _TYPED.findall(typed[:QUERY_CHARS].translate(_QUOTES))
-        if not minus and not word.startswith("-") and words_of(word or phrase)
+    """Return the words that a query looks for as a topic, without signs.
+
+    "" if there are none, too many, or if one of several suffices.
+    """
+    pieces = [piece for piece in _pieces(typed)[0] if not piece.term.excluded]
+    topic = " ".join(piece.text for piece in pieces)
+    return "" if len(topic) > TOPIC_MAX_CHARS or any(piece.term.others for piece in pieces) else topic
+
+
+def query_notes(typed: str) -> tuple[str, ...]:
+    """Return a sentence for each thing in a query that looks like an operator and was not read as one."""
+    pieces, unread = _pieces(typed)
+    bare = [piece for piece in pieces if piece.word]
+    ignored = dict.fromkeys(word for word in unread if word)
+    words = [piece.word for piece in bare if piece.word in _NO_OPERATORS]
+    words += [found[1] for piece in bare if (found := _FIELD.match(piece.word))]
+    notes = [
+        *(
+            _("“{word}” was left out: OR and AND stand between two words, NOT before one.").format(word=word)
+            for word in ignored
+        ),
+        *(_("“{word}” is read as a word.").format(word=word) for word in dict.fromkeys(words)),
     ]
-    topic = " ".join(found)
-    return topic if len(topic) <= TOPIC_MAX_CHARS else ""
+    if any(one.term.others or one.term.excluded for one in pieces) and any(sign in typed for sign in "()"):
+        notes.append(_("Brackets are ignored: OR joins the words beside it."))
+    if any("*" in piece.word.rstrip("*") for piece in bare):
+        notes.append(_("A star counts only at the end of a word."))
+    if "" in unread:
+        notes.append(_("Only the first twelve words are looked for."))
+    return tuple(notes)
+
+
+def _pieces(typed: str) -> tuple[list[_Piece], list[str]]:
+    """Return a query's terms as typed, and the operators that join nothing; "" for each term too many."""
+    read = [
+        _Piece(
+            Term(
+                words_of(word or phrase)[:WORDS_MAX],
+                prefix=bool(star) or word.endswith("*"),
+                excluded=bool(minus) or word.startswith("-"),
+                exact=not word,
+            ),
+            word,
+            " ".join((word or phrase).rstrip("*").split()),
+        )
+        for minus, phrase, star, word in _TYPED.findall(typed[:QUERY_CHARS].translate(_QUOTES))
+        if word in _OPERATORS or words_of(word or phrase)
+    ]
+    # A query of nothing but operators looks for their words.
+    has_terms = any(piece.word not in _OPERATORS for piece in read)
+    found: list[_Piece] = []
+    unread: list[str] = []
+    operator = ""
+    for n, piece in enumerate(read):
+        named = _OPERATORS.get(piece.word, "") if has_terms else ""
+        if named and not operator and _joins(named, found[-1:], read[n + 1 : n + 2]):
+            operator = named
+            continue
+        if named:
+            unread.append(piece.word)
+        if named or not piece.term.words:
+            continue
+        if sum(len(one.term.either) for one in found) == TERMS_MAX:
+            unread.append("")
+        elif operator == "OR":
+            before = found.pop()
+            others = (*before.term.others, piece.term)
+            found.append(replace(before, term=replace(before.term, others=others)))
+        else:
+            term = replace(piece.term, excluded=piece.term.excluded or operator == "NOT")
+            found.append(replace(piece, term=term))
+        operator = ""
+    return found, unread
+
+
+def _joins(operator: str, before: Sequence[_Piece], after: Sequence[_Piece]) -> bool:
+    """Return whether an operator has the terms that it joins; each side has one piece or none."""
+    if not after or after[0].word in _OPERATORS:
+        return False
+    if operator == "NOT":
+        return True
+    return bool(before) and (operator == "AND" or not (before[0].term.excluded or after[0].term.excluded))
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -168,9 +253,13 @@ def word_is_marks(word: str) -> bool:
 def terms_begin(terms: Sequence[Term]) -> tuple[Term, ...]:
     """Return the terms; the last that is not excluded may also begin a longer word, if plain and long."""
     last = max((n for n, term in enumerate(terms) if not term.excluded), default=None)
-    if last is None or terms[last].exact or terms[last].prefix or not _is_long(terms[last], BEGINNING_CHARS):
+    if last is None or not _is_plain(terms[last]) or not _is_long(terms[last], BEGINNING_CHARS):
         return (*terms,)
     return (*terms[:last], replace(terms[last], begins=True), *terms[last + 1 :])
+
+
+def _is_plain(term: Term) -> bool:
+    return not (term.exact or term.prefix or term.others)
 
 
 def _is_long(term: Term, letters: int) -> bool:
@@ -180,14 +269,16 @@ def _is_long(term: Term, letters: int) -> bool:
 def terms_loosen(terms: Sequence[Term]) -> tuple[Term, ...]:
     """Return the terms with every plain word of three or more letters as the beginning of a longer word."""
     return tuple(
-        term if term.exact or term.excluded or not _is_long(term, LOOSE_CHARS) else replace(term, prefix=True)
+        replace(term, prefix=True)
+        if _is_plain(term) and not term.excluded and _is_long(term, LOOSE_CHARS)
+        else term
         for term in terms
     )
 
 
 def terms_whole(terms: Sequence[Term]) -> tuple[Term, ...]:
     """Return the terms as whole words, which are found at once."""
-    return tuple(replace(term, prefix=False, begins=False) for term in terms)
+    return tuple(replace(term, prefix=False, begins=False, others=terms_whole(term.others)) for term in terms)
 
 
 def terms_fuzzy(terms: Sequence[Term], known: Collection[Term] = ()) -> tuple[Term, ...]:
@@ -311,7 +402,8 @@ def _one_off(word: str) -> list[str]:
 
 def _match_spans(text: str, terms: Sequence[Term]) -> list[tuple[int, int]]:
     """Return the spans of the terms in `text`, in order, none inside another."""
-    wanted = [(form, term.prefix) for term in terms if not term.excluded for form in term.forms]
+    sought = [one for term in terms if not term.excluded for one in term.either]
+    wanted = [(form, one.prefix) for one in sought for form in one.forms]
     wanted += [(term.words, True) for term in terms if term.begins]
     if not wanted:
         return []

@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('query', models.CharField(max_length=200)),
-                ('order', models.CharField(help_text='best or newest.', max_length=6)),
+                ('order', models.CharField(help_text='best, newest or oldest.', max_length=6)),
                 ('filters', models.JSONField(default=dict, help_text='The fields of the search form that are filled in.')),
                 ('created_at', models.DateTimeField()),
                 ('reader', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='saved_searches', to=settings.AUTH_USER_MODEL)),

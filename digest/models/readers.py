@@ -204,7 +204,7 @@ class SavedSearch(models.Model):
 
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_searches")
     query = models.CharField(max_length=200)
-    order = models.CharField(max_length=6, help_text="best or newest.")
+    order = models.CharField(max_length=6, help_text="best, newest or oldest.")
     filters = models.JSONField(default=dict, help_text="The fields of the search form that are filled in.")
     created_at = models.DateTimeField()
 

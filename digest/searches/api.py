@@ -1,12 +1,13 @@
 """JSON API of saved searches."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Router, Schema
 from pydantic import Field
 
+from digest.items.search import Order
 from digest.items.search_query import QUERY_CHARS
 from digest.models import Reader
 from digest.requests import reader_of
@@ -30,7 +31,7 @@ class SavedSearchOut(Schema):
     search_id: int
     name: str
     q: str
-    order: Literal["best", "newest"]
+    order: Order
     filters: dict[str, str]
 
 

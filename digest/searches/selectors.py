@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from digest.errors import SearchMissing
-from digest.items.search import Order
+from digest.items.search import Order, order_of
 from digest.models import SavedSearch
 from ranking.selectors import keys_current
 
@@ -25,7 +25,7 @@ class SearchAsked:
     @property
     def address(self) -> str:
         """Return the address of the search's page."""
-        order = {"order": self.order} if self.order == "newest" else {}
+        order = {} if self.order == "best" else {"order": self.order}
         return f"{reverse('digest:search')}?{urlencode({'q': self.query, **self.filters, **order})}"
 
     @property
@@ -56,7 +56,7 @@ def searches_saved(*, reader_id: UUID) -> list[tuple[int, SearchAsked]]:
 def _asked(row: SavedSearch, current: Mapping[str, str]) -> SearchAsked:
     source = row.filters.get("source", "")
     filters = row.filters | {"source": current.get(source, source)} if source else row.filters
-    return SearchAsked(row.query, "newest" if row.order == "newest" else "best", filters)
+    return SearchAsked(row.query, order_of(row.order, default="best"), filters)
 
 
 def search_saved(*, reader_id: UUID, search_id: int) -> SearchAsked:

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from digest.accounts.invitations import invitation_of
 from digest.feeds.fetch import host_of
-from digest.feeds.first_fetch import LostFeeds
+from digest.feeds.first_fetch import FirstFetch, LostFeeds
 from digest.feeds.first_fetch import feeds_lost as lost_of
 from digest.feeds.health import FeedCounts, FeedFacts
 from digest.feeds.health import feed_counts as counts_of
@@ -32,6 +32,7 @@ from digest.models import Invitation
 from digest.requests import reader_of
 from digest.web.pages import offline
 from digest.web.pages.costs import usd_words
+from digest.web.pages.first_fetch import progress_is_hidden
 from digest.web.pages.item_parts import local_time
 from digest.web.pages.marked import Marking, marking_latest
 from ranking.common.text import words_cut
@@ -88,6 +89,7 @@ def _script_words(language: str) -> SafeString:
         "push_refused": _(
             "This browser did not allow it. Allow notifications for this site, then try again."
         ),
+        "rated_so": _("That is your rating already."),
         "read_now": _("Marked as read"),
         "reload": _("Reload"),
         "signed_out": _("You are signed out, so it was not stored. Sign in and try again."),
@@ -123,6 +125,13 @@ def signup_is_open(context: Mapping[str, Any]) -> bool:
 def invitation_here(context: Mapping[str, Any]) -> Invitation | None:
     """Return the invitation that led to this page, if one is needed."""
     return invitation_of(context["request"], now=timezone.now()) if settings.SIGNUP == "invite" else None
+
+
+@register.simple_tag(takes_context=True)
+def first_fetch_progress(context: Mapping[str, Any]) -> FirstFetch | None:
+    """Return how far new feeds are; `None` if the reader hid that, on a page that `hides` it."""
+    progress: FirstFetch | None = context["filling"].progress
+    return None if context.get("hides") and progress_is_hidden(context["request"], progress) else progress
 
 
 @register.simple_tag

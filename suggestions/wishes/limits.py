@@ -49,7 +49,10 @@ LIMITS = {
         "Settings cannot tell which articles are good, important or cheerful. Your ratings teach Today that."
     ),
     "length": gettext_noop("Settings knows nothing of an article’s length."),
-    "order": gettext_noop("Today is sorted by what you like. All can be sorted by date."),
+    "order": gettext_noop(
+        "Today is sorted by what you like. All, a source, a folder and a search have “Newest” and “Oldest” "
+        "above their list."
+    ),
     COUNT: gettext_noop("Settings cannot limit how many articles a day there are in all."),
     QUESTION: gettext_noop("That is a question, not a wish. Settings shows what I go by."),
 }

@@ -174,7 +174,7 @@ def items_read_post(request: HttpRequest, body: ReadIn) -> MarkedOut:
     count = _read_by_id(reader, body.item_ids, now) if body.item_ids else 0
     if body.list is not None:
         seen_by = min(body.seen or now, now)
-        count += list_mark_read(reader, body.list.asked(), above="", seen_by=seen_by, now=now) or 0
+        count += list_mark_read(reader, body.list.asked(), seen_by=seen_by, now=now) or 0
     return MarkedOut(count=count, at=now.isoformat())
 
 

@@ -24,7 +24,7 @@ from digest.feedback.services import feedback_give, feedback_take_back
 from digest.feeds.addresses import URL_MAX_CHARS
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
 from digest.items.reading import item_open, item_read, item_save, item_unread
-from digest.items.search import PAGES_MAX, SearchFilters
+from digest.items.search import PAGES_MAX, Order, SearchFilters
 from digest.items.search_query import QUERY_CHARS
 from digest.items.selectors import item_get
 from digest.items.stories import RelatedItem, items_related
@@ -97,7 +97,7 @@ class SearchIn(Schema):
     """A query, the order of results, a page of twenty, and filters; both days, the reader's, are included."""
 
     q: Annotated[str, Field(max_length=QUERY_CHARS)] = ""
-    order: Literal["best", "newest"] = "best"
+    order: Order = "best"
     page: Annotated[int, Field(ge=1, le=PAGES_MAX)] = 1
     source: Annotated[str, Field(max_length=SOURCE_KEY_MAX_CHARS)] = ""
     since: date | None = None

@@ -126,7 +126,7 @@ def _mark_read(reader: Reader, asked: StreamRequest, now: datetime) -> None:
         chosen := stream_filter(reader=reader, asked=asked)
     ):
         wanted = ListRequest(replace(chosen, unread=False))
-        list_mark_read(reader, wanted, above="", seen_by=asked.seen_by or now, now=now)
+        list_mark_read(reader, wanted, seen_by=asked.seen_by or now, now=now)
 
 
 @token_required("POST", scope=FULL)

@@ -55,10 +55,11 @@ def all_read(request: HttpRequest) -> HttpResponse:
             return _mark_one(request, asked, typed["read_item"], read_at=now)
         case "unread_item":
             return _mark_one(request, asked, typed["unread_item"], read_at=None)
-        case "above":
-            if not typed["above"]:
+        case "above" | "below" as side:
+            if not (row := typed[side]):
                 raise Http404(_("That row is not on the list."))
-            return _mark_many(request, reader, asked, now, above=typed["above"])
+            above, below = (row, "") if side == "above" else ("", row)
+            return _mark_many(request, reader, asked, now, above=above, below=below)
         case "all":
             return _mark_many(request, reader, asked, now)
         case "older":
@@ -104,11 +105,14 @@ def _mark_many(
     now: datetime,
     *,
     above: str = "",
+    below: str = "",
     older_days: int = 0,
 ) -> HttpResponse:
-    """Mark all of a list as read, or the rows above the key `above`, or what is older than `older_days`."""
+    """Mark all of a list as read, or the rows above or below a key, or what is older than `older_days`."""
     seen_by = page_made(request.POST.get("seen", ""), now)
-    newly = list_mark_read(reader, asked, above=above, seen_by=seen_by, now=now, older_days=older_days)
+    newly = list_mark_read(
+        reader, asked, above=above, below=below, seen_by=seen_by, now=now, older_days=older_days
+    )
     if newly is None:
         messages.error(request, _("That list has changed. Choose the item again."))
         return redirect(ListRequest(asked.chosen, asked.order).address())

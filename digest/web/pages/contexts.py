@@ -39,7 +39,7 @@ from digest.items.listing import feeds_read
 from digest.items.own_names import items_name_sources
 from digest.items.reading import items_saved
 from digest.items.search import NO_FILTERS, Order, SearchFilters, SearchPage, items_search
-from digest.items.search_query import Term, highlight, terms_snippet
+from digest.items.search_query import Term, highlight, query_notes, terms_snippet
 from digest.items.selectors import CANDIDATES_MAX
 from digest.items.taken_in import Alike, items_about
 from digest.models import Digest, Feed, Impression, Item, Reader
@@ -286,6 +286,7 @@ def search_page(
         "query": query,
         "order": order,
         "found": found,
+        "notes": query_notes(query),
         "rows": rows,
         "unread": any(row.shown.response.read_at is None for row in rows),
         "hits": rows[: len(found.items)],
@@ -299,7 +300,8 @@ def _items_about(
     reader: Reader, query: str, found: SearchPage, filters: SearchFilters, now: datetime
 ) -> Alike:
     """Return the items about a plain query that do not say it, if all that say it fit on one page."""
-    is_plain = found.terms and not any(term.excluded for term in found.terms) and filters == NO_FILTERS
+    has_signs = any(term.excluded or term.others for term in found.terms)
+    is_plain = found.terms and not has_signs and filters == NO_FILTERS
     if not is_plain or found.instead or found.more or found.page > 1 or '"' in query or "*" in query:
         return Alike()
     ids = [item.pk for item in found.items]

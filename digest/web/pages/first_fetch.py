@@ -13,10 +13,12 @@ from digest.daily.first_fetch_notice import Place, notice_of, notice_overdue
 from digest.daily.selectors import digest_for, items_newer
 from digest.daily.services import digest_refresh
 from digest.days import day_of
-from digest.feeds.first_fetch import reader_first_fetch
-from digest.requests import reader_of
+from digest.feeds.first_fetch import FirstFetch, reader_first_fetch
+from digest.requests import reader_of, referrer_path
 
 PLACES: Final[dict[str, Place]] = {"all": "all", "sources": "sources"}
+# In the session: when the feeds were added whose progress is hidden.
+HIDDEN: Final = "first_fetch_hidden"
 
 
 @login_required
@@ -36,9 +38,25 @@ def filling(request: HttpRequest) -> HttpResponse:
     newer = items_newer(digest=digest, now=now) if digest else 0
     progress = reader_first_fetch(reader_id=reader.pk, now=now, finished=True)
     part = notice_of(place, progress, newer, now)
-    if digest and not (part.watched or newer or digest.impressions.exists()):
+    is_empty = place == "today" and not (digest and digest.impressions.exists())
+    if digest and is_empty and not (part.watched or newer):
         part = notice_overdue(reader, now) or part
-    return render(request, "digest/_first_fetch.html", {"filling": part})
+    return render(request, "digest/_first_fetch.html", {"filling": part, "hides": not is_empty})
+
+
+@login_required
+@require_POST
+def filling_hide(request: HttpRequest) -> HttpResponse:
+    """Hide the progress in this browser until its reader adds another feed or signs out."""
+    progress = reader_first_fetch(reader_id=reader_of(request).pk, now=timezone.now())
+    if progress:
+        request.session[HIDDEN] = progress.since.isoformat()
+    return redirect(referrer_path(request) or "digest:today")
+
+
+def progress_is_hidden(request: HttpRequest, progress: FirstFetch | None) -> bool:
+    """Return whether the reader hid the progress, and added no feed since."""
+    return progress is not None and progress.since.isoformat() == request.session.get(HIDDEN)
 
 
 @login_required

@@ -6,7 +6,7 @@ a fifth of that. Pages stay Django's, and call these with the tag `item_part`.
 
 import re
 from datetime import date, datetime
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -15,6 +15,7 @@ from django.http import HttpRequest
 from django.template.backends.utils import csrf_input
 from django.template.defaultfilters import capfirst
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -24,6 +25,7 @@ from django.utils.translation import gettext as _
 
 from digest.articles.favicons import favicon_box
 from digest.articles.pictures import inside_allowed, picture_href
+from digest.daily.item_words import DATED_AFTER, age_short
 from digest.daily.presentation import age_moment, published_words
 from digest.feedback.reasons import OTHER_REASON_MAX_CHARS, OWN_WORDS_MAX
 from digest.models import Item, Reader, Source
@@ -88,6 +90,11 @@ def local_time(at: datetime) -> str:
 def _day_words(day: date, language: str | None) -> str:
     """Return a day in a language, which is in force."""
     return date_format(day, _("l, j F Y"))
+
+
+def short_time(at: datetime, now: datetime) -> str:
+    """Return the age of an item where a row has little room: "3 h"; from a week on its day: "18 Mar"."""
+    return date_format(localtime(at), _("j M")) if now - at >= DATED_AFTER else age_short(at, now)
 
 
 def macros() -> "Template":
@@ -183,8 +190,10 @@ def _page(request: HttpRequest) -> dict[str, Any]:
         "feed_url": lambda pk: f"{feed_prefix}{pk}",
         "favicon": source_box,
         "thumbnail": lambda item: thumbnail(reader, item),
+        "have_pictures": lambda items: any(thumbnail(reader, item) for item in items),
         "local_iso": lambda at: localtime(at).isoformat(timespec="seconds"),
         "local_time": local_time,
+        "short_time": partial(short_time, now=timezone.now()),
         "published": published_words,
         "moment": age_moment,
     }

@@ -1,11 +1,11 @@
 """Contexts of the lists of all items: the request, the rows, the side list, and addresses."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -33,17 +33,17 @@ from digest.items.listing import (
 )
 from digest.items.own_names import own_names
 from digest.items.reading import items_read
+from digest.items.search import Order, order_of
 from digest.items.search_query import TextPart
 from digest.items.selectors import mutes_in_force
 from digest.items.unread import UnreadCounts
-from digest.models import Item, Reader
+from digest.models import Reader
 from digest.searches.selectors import SearchLine, search_lines, searches_saved
 from digest.web.pages.marked import page_stamp
 
-Order = Literal["newest", "best"]
 NAME_CHARS = 200
 # The buttons' fields in a list's form. No filter may have one of these names: the form sends both.
-ACTIONS = ("read_item", "unread_item", "above", "all", "older", "these")
+ACTIONS = ("read_item", "unread_item", "above", "below", "all", "older", "these")
 # "Mark as read what is older than": days.
 OLDER_DAYS = (1, 3, 7, 14)
 
@@ -66,7 +66,7 @@ class ListRequest:
             "unread": "1" if chosen.unread else "",
             "saved": "1" if chosen.saved else "",
             "category": chosen.category,
-            "order": self.order if self.order == "best" else "",
+            "order": "" if self.order == "newest" else self.order,
             "before": self.before,
         }
         folder = {} if chosen.folder is None else {"folder": chosen.folder}
@@ -142,7 +142,7 @@ def list_request(query: Mapping[str, str]) -> ListRequest:
         saved=query.get("saved") == "1",
         category=plain_name(query.get("category", "")),
     )
-    order: Order = "best" if query.get("order") == "best" else "newest"
+    order = order_of(query.get("order", ""), default="newest")
     return ListRequest(filter_current(chosen=chosen), order, query.get("before", "")[:80])
 
 
@@ -162,7 +162,7 @@ def list_rows(
         chosen=asked.chosen,
         now=now,
         limit=size + 1,
-        span=Span(after=list_key(asked.before)),
+        span=Span(after=list_key(asked.before), oldest=asked.order == "oldest"),
     )
     items = list_items(ids=ids[:size])
     keys = [str(ListKey(item.dated_at, item.pk)) for item in items]
@@ -204,7 +204,9 @@ def list_page(reader: Reader, asked: ListRequest, now: datetime) -> dict[str, An
         "searches": _searches(reader, feeds),
         "total": _total(asked, counts, current=not asked.chosen.narrow),
         "tabs": _tabs(asked),
-        "orders": _orders(asked),
+        "orders": orders_switch(
+            ("newest", "oldest", "best"), asked.order, lambda order: asked.other(order=order)
+        ),
         "seen": page_stamp(now),
         "filling": notice_list(reader, now) if any(feed.waits for feed in feeds) else None,
     }
@@ -237,53 +239,49 @@ def list_mark_read(
     reader: Reader,
     asked: ListRequest,
     *,
-    above: str,
+    above: str = "",
+    below: str = "",
     seen_by: datetime,
     now: datetime,
     older_days: int = 0,
 ) -> int | None:
-    """Mark a list as read, or its rows above one. Return how many, or `None` if there is no such row.
+    """Mark a list as read, or its rows `above` or `below` the row with this key.
 
-    With `older_days`, mark only what is dated earlier, in any order of the list. Items that came after
-    `seen_by`, the moment the page was made, stay unread.
+    Return how many, or `None` if there is no such row. With `older_days`, mark only what is dated earlier, in
+    any order of the list. Items that came after `seen_by`, the moment the page was made, stay unread.
     """
     muted = mutes_in_force(reader_id=reader.pk, now=now).sources
     among = feeds_among(reader_id=reader.pk, chosen=asked.chosen, muted=muted)
-    below = ListKey(now - timedelta(days=older_days), 0) if older_days else None
-    if asked.order == "best" and not below:
-        key = best_key(above, now) if above else None
-        if above and key is None:
+    row = above or below
+    if asked.order == "best" and not older_days:
+        key = best_key(row, now) if row else None
+        if row and key is None:
             return None
-        ids = best_ids(reader=reader, feeds=among, chosen=asked.chosen, as_of=seen_by, now=now, above=key)
+        side = {"above": key} if above else {"below": key}
+        ids = best_ids(reader=reader, feeds=among, chosen=asked.chosen, as_of=seen_by, now=now, **side)
         return items_read(reader=reader, item_ids=ids, now=now)
-    place = list_key(above) if above else None
-    if above and place is None:
+    place = list_key(row) if row else None
+    if row and place is None:
         return None
-    if asked.chosen.category:
-        ids = list_ids(
-            reader_id=reader.pk,
+    is_newer = bool(above) == (asked.order == "newest")
+    newer_than = place if is_newer else None
+    older_than = ListKey(now - timedelta(days=older_days), 0) if older_days else None if is_newer else place
+    if not asked.chosen.category:
+        return list_read(
+            reader=reader,
             feeds=among,
             chosen=asked.chosen,
             now=now,
-            limit=CATEGORY_ITEMS_MAX,
-            span=Span(after=below, since=now - timedelta(days=UNREAD_DAYS), seen_by=seen_by),
+            seen_by=seen_by,
+            newer_than=newer_than,
+            older_than=older_than,
         )
-        if place:
-            ids = [item.pk for item in list_items(ids=ids) if _place(item) > (place.dated_at, place.item_id)]
-        return items_read(reader=reader, item_ids=ids, now=now)
-    return list_read(
-        reader=reader,
-        feeds=among,
-        chosen=asked.chosen,
-        now=now,
-        seen_by=seen_by,
-        above=place,
-        below=below,
-    )
-
-
-def _place(item: Item) -> tuple[datetime, int]:
-    return item.dated_at, item.pk
+    span = Span(after=older_than, since=now - timedelta(days=UNREAD_DAYS), seen_by=seen_by)
+    limit = CATEGORY_ITEMS_MAX
+    ids = list_ids(reader_id=reader.pk, feeds=among, chosen=asked.chosen, now=now, limit=limit, span=span)
+    if newer_than:
+        ids = [item.pk for item in list_items(ids=ids) if newer_than.is_older_than(item)]
+    return items_read(reader=reader, item_ids=ids, now=now)
 
 
 def list_name(feeds: Sequence[ReadFeed], chosen: ListFilter) -> str:
@@ -359,11 +357,10 @@ def _tabs(asked: ListRequest) -> list[SideLine]:
     ]
 
 
-def _orders(asked: ListRequest) -> list[SideLine]:
-    return [
-        SideLine(_("Newest"), asked.other(order="newest"), 0, asked.order == "newest"),
-        SideLine(_("Best"), asked.other(order="best"), 0, asked.order == "best"),
-    ]
+def orders_switch(orders: Sequence[Order], chosen: Order, address: Callable[[Order], str]) -> list[SideLine]:
+    """Return the links that choose one of the `orders` of a list; `address` returns where an order leads."""
+    names: dict[Order, str] = {"newest": _("Newest"), "oldest": _("Oldest"), "best": _("Best")}
+    return [SideLine(names[order], address(order), 0, order == chosen) for order in orders]
 
 
 def plain_name(typed: str) -> str:

@@ -1,6 +1,7 @@
 """The search page: its form, which works by address alone, and its view."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date, datetime, tzinfo
 from typing import Any
 from urllib.parse import urlencode
@@ -17,7 +18,7 @@ from django.views.decorators.http import require_safe
 from digest.days import day_begin, day_end
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
 from digest.items.own_names import own_names
-from digest.items.search import Order, SearchFilters
+from digest.items.search import SearchFilters, order_of
 from digest.items.search_query import QUERY_CHARS, query_topic
 from digest.items.selectors import subscribed_titles
 from digest.requests import page_of, reader_of
@@ -25,6 +26,7 @@ from digest.searches.selectors import SearchAsked, search_lines, searches_saved
 from digest.signed import UNDO_LIFETIME_S, values_read
 from digest.throttling import SEARCH, rate_limited
 from digest.web.pages.contexts import search_page
+from digest.web.pages.lists import orders_switch
 from ranking.common.text import topic_key
 from ranking.selectors import config_effective
 
@@ -103,7 +105,7 @@ FILTERS = tuple(SearchForm.base_fields)
 def search_asked(typed: Mapping[str, str]) -> SearchAsked:
     """Return the search that a query or a form names. A field that cannot be read counts as missing."""
     form = search_form(typed)
-    order: Order = "newest" if typed.get("order") == "newest" else "best"
+    order = order_of(typed.get("order", ""), default="best")
     return SearchAsked(typed.get("q", "").replace("\0", " ").strip()[:QUERY_CHARS], order, form.asked)
 
 
@@ -116,7 +118,7 @@ def search_form(typed: Mapping[str, str]) -> SearchForm:
 @require_safe
 @rate_limited(SEARCH, when=lambda request: bool(request.GET.get("q")))
 def search(request: HttpRequest) -> HttpResponse:
-    """Show the hits of `?q=`, the best first, or with `order=newest` the newest; see `SearchForm`."""
+    """Show the hits of `?q=`, the best first, or with `order` the newest or oldest; see `SearchForm`."""
     reader, form, asked = reader_of(request), search_form(request.GET), search_asked(request.GET)
     now = timezone.now()
     found = search_page(reader, asked.query, asked.order, page_of(request), now, form.filters(reader.zone))
@@ -143,7 +145,9 @@ def _form_page(form: SearchForm, asked: SearchAsked, reader_id: UUID) -> dict[st
         "filters": len(FILTERS),
         "narrowed": len(form.asked),
         "sources": sorted(sources.items(), key=lambda pair: pair[1].casefold()),
-        "here": here,
+        "orders": orders_switch(
+            ("best", "newest", "oldest"), asked.order, lambda order: replace(asked, order=order).address
+        ),
         "asked": f"{here}&{urlencode({'order': asked.order})}" if asked.query else "",
         "unfiltered": urlencode({"q": asked.query, "order": asked.order}),
         "asked_filters": asked.filters,

@@ -251,19 +251,21 @@ def test_above_is_above_and_what_came_in_later_stays_unread(ada: Reader, now):
     rows = [item(here, now - n * HOUR) for n in range(4)]
     late = item(here, now - HOUR / 2, first_seen_at=now + HOUR)
     key = ListKey(rows[2].dated_at, rows[2].pk)
-    assert list_read(reader=ada, feeds=None, chosen=ALL, now=now, seen_by=now, above=key) == 2
+    assert list_read(reader=ada, feeds=None, chosen=ALL, now=now, seen_by=now, newer_than=key) == 2
     assert {*state(ada)} == {rows[0].pk, rows[1].pk}
     assert list_read(reader=ada, feeds=None, chosen=ALL, now=now, seen_by=now) == 2
     assert late.pk not in state(ada)
 
 
-def test_above_by_score_is_what_scored_better(ada: Reader, now):
+def test_above_by_score_is_what_scored_better_and_below_what_scored_worse(ada: Reader, now):
     here = feed(ada, "here.example")
     rows = [item(here, now - n * HOUR * 10) for n in range(5)]
     page = best_page(reader=ada, feeds=None, chosen=ALL, now=now, size=5)
     assert [entry.item.pk for entry in page.items] == [row.pk for row in rows]
     above = best_ids(reader=ada, feeds=None, chosen=ALL, as_of=now, now=now, above=page.keys[2])
     assert above == [row.pk for row in rows[:2]]
+    below = best_ids(reader=ada, feeds=None, chosen=ALL, as_of=now, now=now, below=page.keys[2])
+    assert below == [row.pk for row in rows[3:]]
 
 
 def test_the_mark_points_to_the_item_that_is_listed(ada: Reader, now):

@@ -62,6 +62,9 @@ def test_the_same_search_is_saved_once_and_takes_the_new_order(page: Client):
     first = saved(page, unread="1")
     assert saved(page, unread="1", order="newest") == first
     assert SavedSearch.objects.get().order == "newest"
+    assert saved(page, unread="1", order="oldest") == first
+    (line,) = page.get("/ui/all").context["searches"]
+    assert page.get(line.href).context["order"] == "oldest"
     assert saved(page) != first
 
 
@@ -109,6 +112,8 @@ def test_a_topic_that_was_there_before_stays_and_offers_no_undo(page: Client, ad
         ("C++", "C++"),
         ("-harbour", ""),
         ("!!! …", ""),
+        ("harbour AND port NOT news", "harbour port"),
+        ("harbour OR port", ""),
         ("harbour " * 20, ""),
     ],
 )

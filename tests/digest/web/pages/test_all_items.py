@@ -4,6 +4,7 @@ import json
 import re
 from datetime import timedelta
 from html import unescape
+from typing import get_args
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -15,11 +16,13 @@ from django.utils import timezone
 
 from digest.accounts.tokens import token_issue
 from digest.items.reading import readings_for
+from digest.items.search import Order
 from digest.models import Feed, Item, Reader, Reading, Subscription
 from tests.support.browser import display_form, fresh_item, messages_in, subscribe
 from tests.support.factories import FeedbackFactory, FeedFactory, SubscriptionFactory
 
 ALL, READ = "/ui/all", "/ui/all/read"
+ORDERS = get_args(Order)
 DISPLAY, UNDO = "/ui/display", "/ui/read/undo"
 
 
@@ -47,7 +50,10 @@ def shelf(ada: Reader) -> list[Item]:
     Subscription.objects.filter(reader=ada).update(folder="News")
     subscribe(ada, "lamps.example", "Lamps")
     keys = ("gazette.example", "lamps.example", "gazette.example")
-    return [fresh_item(ada, hours=n + 1, key=key, title=f"No {n}") for n, key in enumerate(keys)]
+    return [
+        fresh_item(ada, hours=n + 1, key=key, title=f"No {n}", categories=["Light"])
+        for n, key in enumerate(keys)
+    ]
 
 
 def test_filters_leave_what_they_name(page: Client, ada: Reader):
@@ -151,22 +157,57 @@ def test_one_item_is_read_and_unread_again_without_a_script(page: Client, ada: R
     assert read_titles(ada) == set()
 
 
-@pytest.mark.parametrize("order", ["newest", "best"])
-def test_everything_above_a_row_is_read_and_undo_takes_exactly_that_back(
-    page: Client, ada: Reader, order: str
+@pytest.mark.parametrize("side", ["above", "below"])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("more", [{}, {"category": "Light"}, {"saved": "1"}])
+def test_everything_above_or_below_a_row_is_read_and_undo_takes_exactly_that_back(
+    page: Client, ada: Reader, order: str, side: str, more: dict[str, str]
 ):
-    shelf(ada)
+    for item in shelf(ada):
+        page.post(f"/ui/item/{item.pk}/save", {"saved": "1"})
     page.post(READ, {"read_item": Item.objects.get(title="No 1").pk})
-    shown = page.get(f"{ALL}?order={order}")
-    after = marked(page, above=shown.context["rows"][2].key, order=order, seen=shown.context["seen"])
-    assert read_titles(ada) == {"No 0", "No 1"}
+    shown = page.get(ALL, {"order": order, **more})
+    rows = shown.context["rows"]
+    row, first, last = (rows[2], rows[0], rows[1]) if side == "above" else (rows[0], rows[1], rows[2])
+    after = marked(page, **{side: row.key}, order=order, seen=shown.context["seen"], **more)
+    assert read_titles(ada) == {first.shown.item.title, last.shown.item.title}
     assert b"1 item marked as read" in after.content
     undone = taken_back(page, after)
     assert "1 item unread again" in messages_in(undone.content.decode())
     assert read_titles(ada) == {"No 1"}
 
 
-@pytest.mark.parametrize("order", ["newest", "best"])
+@pytest.mark.parametrize(
+    "query", ["", "&source=gazette.example", "&folder=News", "&category=Light", "&saved=1", "&unread=1"]
+)
+def test_the_oldest_come_first_in_every_list_page_by_page(page: Client, ada: Reader, query: str):
+    for n in range(5):
+        item = fresh_item(ada, hours=n + 1, title=f"No {n}", categories=["Light"])
+        page.post(f"/ui/item/{item.pk}/save", {"saved": "1"})
+    Subscription.objects.filter(reader=ada).update(folder="News")
+    Reader.objects.update(list_size=2)
+    shown, pages = f"{ALL}?order=oldest{query}", []
+    while shown:
+        answer = page.get(shown)
+        pages.append([row.shown.item.title for row in answer.context["rows"]])
+        shown = answer.context["older"]
+    assert pages == [["No 4", "No 3"], ["No 2", "No 1"], ["No 0"]]
+    assert [order.name for order in answer.context["orders"] if order.current] == ["Oldest"]
+    lines = answer.context["side"][0].feeds
+    assert all("order=oldest" in line.href for line in lines), "the lists beside it keep the order"
+
+
+def test_the_oldest_of_a_category_are_those_of_the_newest_items(
+    page: Client, ada: Reader, monkeypatch: pytest.MonkeyPatch
+):
+    """Among thousands of older items without the category nobody looks for it."""
+    monkeypatch.setattr("digest.items.listing.CATEGORY_ITEMS_MAX", 3)
+    for n in range(5):
+        fresh_item(ada, hours=n + 1, title=f"No {n}", categories=["Light"] if n < 2 else [])
+    assert titles(page, "?category=Light&order=oldest") == ["No 1", "No 0"]
+
+
+@pytest.mark.parametrize("order", ORDERS)
 def test_all_that_a_filter_shows_is_read_and_nothing_else(page: Client, ada: Reader, order: str):
     shelf(ada)
     seen = page.get(ALL).context["seen"]
@@ -184,9 +225,10 @@ def test_all_that_a_filter_shows_is_read_and_nothing_else(page: Client, ada: Rea
 
 def test_a_row_that_is_no_longer_there_marks_nothing(page: Client, ada: Reader):
     shelf(ada)
-    for order in ("newest", "best"):
-        assert "has changed" in messages_in(marked(page, above="1.x", order=order).content.decode())
-    assert page.post(READ, {"above": ""}).status_code == 404
+    for order in ORDERS:
+        for side in ("above", "below"):
+            assert "has changed" in messages_in(marked(page, **{side: "1.x"}, order=order).content.decode())
+            assert page.post(READ, {side: ""}).status_code == 404
     assert page.post(READ, {"read_item": "x"}).status_code == 404
     assert page.post(READ, {"read_item": 10**30}).status_code == 404
     assert read_titles(ada) == set()
@@ -232,7 +274,7 @@ def test_every_empty_list_says_what_to_do(page: Client, ada: Reader):
     item = fresh_item(ada)
     assert "You do not read this" in words("?source=nowhere.example")
     assert "Nothing saved" in words("?saved=1")
-    assert "Nothing older" in words("?before=1.1")
+    assert "Nothing further" in words("?before=1.1")
     page.post(READ, {"read_item": item.pk})
     assert "All read" in words("?unread=1") and f'href="{ALL}"' in words("?unread=1")
     Item.objects.update(dated_at=timezone.now() - timedelta(days=20))
@@ -360,6 +402,7 @@ def test_the_link_to_a_source_survives_any_key(page: Client, ada: Reader):
         {"unread": "1"},
         {"saved": "1"},
         {"unread": "1", "order": "best"},
+        {"unread": "1", "order": "oldest"},
         {"folder": "News", "unread": "1"},
     ],
 )
@@ -374,8 +417,9 @@ def test_each_button_does_the_same_in_every_list(page: Client, ada: Reader, quer
     assert read_titles(ada) == {"No 1"}
     marked(page, **sent, unread_item=rows[1].pk)
     assert read_titles(ada) == set()
-    above = next(row.key for row in shown.context["rows"] if row.shown.item == rows[2])
-    for action, titles in (({"above": above}, {"No 0", "No 1"}), ({"all": "1"}, {"No 0", "No 1", "No 2"})):
+    key = next(row.key for row in shown.context["rows"] if row.shown.item == rows[2])
+    newer = "below" if query.get("order") == "oldest" else "above"
+    for action, titles in (({newer: key}, {"No 0", "No 1"}), ({"all": "1"}, {"No 0", "No 1", "No 2"})):
         after = marked(page, **sent, **action)
         assert read_titles(ada) == titles
         taken_back(page, after)

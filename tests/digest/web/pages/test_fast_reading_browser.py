@@ -130,6 +130,24 @@ def test_a_refused_next_page_waits_and_is_appended(lamps: Page, ada: Reader):
     expect(lamps.locator(".pager [data-note]")).to_have_count(0)
 
 
+def test_every_key_counts_though_the_rows_it_leads_to_are_not_loaded_yet(lamps: Page, ada: Reader):
+    Reader.objects.update(list_size=20)
+    for n in range(6, 70):
+        fresh_item(ada, hours=n + 1, title=f"Lamp {n}")
+    item_read(reader=ada, item_id=Item.objects.get(title="Lamp 64").pk, now=timezone.now())
+    held: list[Route] = []
+    lamps.route("**/ui/all?*before=*", lambda route: held.append(route))
+    lamps.goto("/ui/all")
+    for key in "j" * 63 + "knn":
+        lamps.keyboard.press(key)
+    for _ in range(3):
+        until(lamps, lambda: len(held), 1)
+        held.pop().continue_()
+    expect(lamps.get_by_role("link", name="Lamp 63", exact=True)).to_be_focused()
+    lamps.keyboard.press("n")
+    expect(lamps.get_by_role("link", name="Lamp 65", exact=True)).to_be_focused()
+
+
 def test_a_refused_page_asks_again_by_itself_and_a_refused_form_does_not(page: Page, ada: Reader):
     fresh_item(ada, title="A lamp")
     page.goto("/ui/mutes")

@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from digest.models import Digest, Feed, Reader
+from digest.models import Digest, Feed, Item, Reader
 from digest.sources.subscriptions import subscription_add
 from tests.support.browser import fresh_item
 
@@ -43,6 +43,27 @@ def test_pages_say_how_far_it_is_and_ask_again_by_themselves(page, waiting, path
     )
     assert f'data-filling="{FILLING}{place}" data-newer="0" data-watched' in body
     assert f'<noscript><meta http-equiv="refresh" content="4; url={FILLING}{place}"></noscript>' in body
+
+
+def test_the_progress_says_what_is_being_asked_and_is_hidden_until_another_feed_is_added(page, waiting, ada):
+    Feed.objects.filter(url__contains="n2").update(next_check_at=timezone.now() + timedelta(minutes=5))
+    address = "/ui/all?unread=1"
+    assert "1 is being asked." in page.get(address).content.decode()
+    hidden = page.post("/ui/filling/hide", headers={"Referer": f"http://testserver{address}"})
+    assert hidden.url == address
+    for path in ("/", address, "/ui/sources"):
+        body = page.get(path).content.decode()
+        assert "being asked" not in body and "data-watched" not in body and "refresh" not in body
+    assert "data-watched" not in part(page, "all")
+    subscription_add(reader=ada, url="https://n3.example/feed", now=timezone.now())
+    assert "Fetching your 4 new feeds" in page.get(address).content.decode()
+
+
+def test_a_page_with_nothing_else_to_show_keeps_the_progress(page, waiting):
+    Item.objects.all().delete()
+    page.post("/ui/filling/hide")
+    for body in (page.get("/").content.decode(), part(page, "today")):
+        assert "Fetching your 3 new feeds" in body and "Hide" not in body and "data-watched" in body
 
 
 def test_a_script_gets_the_part_of_its_page_and_others_the_page(page, waiting):

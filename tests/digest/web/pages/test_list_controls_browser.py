@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
+from html import unescape
 from pathlib import Path
 from typing import get_args
 from urllib.parse import urlsplit
@@ -19,8 +20,9 @@ from playwright.sync_api import Page, expect
 
 from digest.items.listing import ListFilter
 from digest.items.reading import item_save
+from digest.items.search import Order
 from digest.models import Feedback, Item, Reader, Reading, Subscription
-from digest.web.pages.lists import Order, list_request
+from digest.web.pages.lists import list_request
 from tests.support.browser import ago, fresh_item
 from tests.support.chromium import listening, until
 from tests.support.thinned import mostly_nightly
@@ -42,6 +44,8 @@ FILTERS = {
     "best": "order=best",
     "best unread": "order=best&unread=1",
     "older page": "before={first}&unread=1",
+    "oldest": "order=oldest",
+    "oldest unread in a folder": "order=oldest&folder=News&unread=1",
 }
 TITLES = [f"Lamp {n}" for n in range(4)]
 # The other pages that list the rows of `shelf`. Marking all and marking above are of All.
@@ -188,10 +192,19 @@ def mark_one_by_button(desk: Desk) -> None:
         desk.until_read(titles)
 
 
-def mark_above(desk: Desk) -> None:
-    desk.click("above")
+def mark_around(desk: Desk, side: str, *, by_key: str = "") -> None:
+    desk.walk()
+    if by_key:
+        desk.press(by_key)
+    else:
+        desk.row.locator(".around > summary").click()
+        desk.click(side)
     expect(desk.page.locator(".marked")).to_be_visible()
-    desk.until_read({"First", "Lamp 0"})  # pages before this one are above it, too
+    shown = ["First", *TITLES]  # pages before this one are above it, too
+    if "order=oldest" in desk.address:
+        shown.reverse()
+    at = shown.index(desk.title)
+    desk.until_read({*(shown[:at] if side == "above" else shown[at + 1 :])})
     desk.undo()
 
 
@@ -249,6 +262,8 @@ def rate(desk: Desk, act: Callable[[str], None]) -> None:
         act(key)
         desk.until_rated(useful)
         desk.shows(key, True)
+        # What is not useful is done with, by every hand.
+        desk.until_read(set() if useful else {desk.title})
     if desk.row.locator("[data-key=undo]").is_visible():
         desk.click("undo")
     else:
@@ -309,7 +324,23 @@ def mute_by_key(desk: Desk) -> None:
 
 
 def rate_by_sign(desk: Desk) -> None:
-    rate(desk, lambda key: desk.press({"u": "+", "d": "-"}[key]))
+    """Pressed again, a sign takes nothing back."""
+    desk.walk()
+    for key, sign, useful in (("u", "+", True), ("d", "-", False)):
+        desk.press(sign)
+        desk.until_rated(useful)
+        desk.shows(key, True)
+        desk.press(sign)
+        expect(desk.page.locator("#status")).to_have_text("That is your rating already.")
+        desk.until_rated(useful)
+        desk.until_read(set() if useful else {desk.title})
+    desk.press("u")
+    desk.until_rated(True)
+    desk.press("1")
+    desk.until_reasons(1)
+    desk.press("u")
+    desk.until_rated(None)
+    desk.until_read(set())
 
 
 def go_to_places(desk: Desk) -> None:
@@ -382,6 +413,8 @@ def reason_by_button(desk: Desk) -> None:
 KEYS: dict[str, Callable[[Desk], None]] = {
     "j": walk,
     "k": walk,
+    "<": partial(mark_around, side="above", by_key="<"),
+    ">": partial(mark_around, side="below", by_key=">"),
     "n": walk_unread,
     "p": walk_unread,
     "J": walk_sources,
@@ -420,7 +453,8 @@ BUTTONS: dict[str, Callable[[Desk], None]] = {
     "l": save_and_name_by_button,
     "undo": rate_by_button,
     "tag": reason_by_button,
-    "above": mark_above,
+    "above": partial(mark_around, side="above"),
+    "below": partial(mark_around, side="below"),
     "A": mark_all_by_button,
     "older": mark_older,
     "undo_marking": mark_all_by_button,
@@ -442,10 +476,12 @@ def test_the_registry_has_every_filter_and_every_key(ada: Reader):
     }
     assert orders == {*get_args(Order)}
     shown = (Path(settings.SITE_FILES) / "templates" / "_keys.html").read_text()
-    assert {*re.findall(r"<kbd>(.+?)</kbd>", shown)} == {*KEYS, SPACE}
+    assert {*re.findall(r"<kbd>(.+?)</kbd>", unescape(shown))} == {*KEYS, SPACE}
 
 
-@pytest.mark.parametrize("query", mostly_nightly(FILTERS, always=["all", "unread in a folder", "best"]))
+@pytest.mark.parametrize(
+    "query", mostly_nightly(FILTERS, always=["all", "oldest unread in a folder", "best"])
+)
 def test_every_button_and_every_key_does_what_it_says(page: Page, ada: Reader, query: str):
     shelf(ada)
     feed = Subscription.objects.get().feed_id
@@ -464,7 +500,7 @@ def test_every_button_and_every_key_does_what_it_says(page: Page, ada: Reader, q
 
 # The keys of every list. Saving is last: under Saved it moves the row to the top.
 OF_EVERY_LIST = ["j", "o", "v", "m", "u", "x", "+", "1", "?", "g", "s"]
-ROW_BUTTONS = {*BUTTONS} - {"A", "undo_marking", "above", "older"}
+ROW_BUTTONS = {*BUTTONS} - {"A", "undo_marking", "above", "below", "older"}
 NAMES_OF_ROWS = NAMES.replace("main button", "article.item button")
 
 

@@ -178,6 +178,8 @@ def test_keys_beside_an_open_article_show_what_they_did_there_and_in_the_row(
     lamps.keyboard.press("m")
     expect(line).to_have_text("Unread againUndo")
     lamps.keyboard.press("-")
+    expect(line).to_have_text("That is your rating already.")
+    lamps.keyboard.press("d")
     expect(line).to_contain_text("undone")
     lamps.keyboard.press("+")
     line.get_by_role("button").click()
