@@ -23,6 +23,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(tran
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 SIZES = {"phone": PHONE, "wide": WIDE}
 DENSITIES = ("comfortable", "compact")
+# German words are longer.
+LANGUAGES = mostly_nightly({"en": "en", "de": "de"}, always=["de"])
 RATED_ON = {
     f"{address} {language} {size}": (address, language, SIZES[size])
     for address, language, size in product(("/", "/ui/all", "/ui/saved"), ("en", "de"), SIZES)
@@ -121,7 +123,7 @@ def test_a_rating_moves_no_row_and_its_reasons_come_when_asked_for(
     expect(row.locator(".tags")).to_be_hidden()
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_a_list_begins_in_the_upper_third_of_a_phone(page: Page, ada: Reader, language: str):
     fresh_item(ada, title="A lamp")
     Reader.objects.update(language=language)
@@ -193,7 +195,7 @@ def test_the_operators_list_of_feeds_fits_a_phone(page: Page, ada: Reader):
     phone.close()
 
 
-@pytest.mark.parametrize("language", mostly_nightly({"en": "en", "de": "de"}, always=["de"]))
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("address", ["/", "/ui/all", "/ui/search?q=lamp"])
 def test_a_long_reason_is_whole_on_a_phone(page: Page, ada: Reader, address: str, language: str):
     fresh_item(ada, title="A lamp of tomorrow and of today, in full and in depth")
@@ -209,7 +211,7 @@ def test_a_long_reason_is_whole_on_a_phone(page: Page, ada: Reader, address: str
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_all_orders_stand_on_a_phone_and_the_chosen_one_is_marked(page: Page, ada: Reader, language: str):
     fresh_item(ada, title="A lamp")
     Reader.objects.update(language=language)

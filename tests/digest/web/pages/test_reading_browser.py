@@ -8,12 +8,20 @@ from playwright.sync_api import Page, Route, expect
 from digest.models import Feedback, Reader, Reading, Subscription
 from tests.support.browser import fresh_item, subscribe, suggested
 from tests.support.chromium import listening
+from tests.support.thinned import mostly_nightly
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 
 ELSEWHERE = "**/gazette.example/**"
+# On the others `test_list_controls_browser` walks articles with every change.
+OPENED_FROM = {
+    "today": "/",
+    "all": "/ui/all",
+    "source": "/ui/all?source=gazette.example",
+    "search": "/ui/search?q=light",
+}
 
 
 @pytest.fixture
@@ -151,7 +159,7 @@ def test_keys_explain_themselves_and_can_be_switched_off(day_tab: Page):
     assert focused(day_tab) == "Lamp 0"
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language", mostly_nightly({"en": "en", "de": "de"}, always=["de"]))
 def test_the_list_of_keys_opens_at_its_heading_and_fits_a_laptop(page: Page, ada: Reader, language: str):
     Reader.objects.update(language=language)
     page.goto("/ui/all")
@@ -166,10 +174,10 @@ def test_the_list_of_keys_opens_at_its_heading_and_fits_a_laptop(page: Page, ada
         page.keyboard.press("Escape")
 
 
-@pytest.mark.parametrize("chord", ["Control+j", "Alt+j", "Meta+j"])
-def test_keys_with_a_modifier_are_the_browsers(day_tab: Page, chord: str):
-    day_tab.keyboard.press(chord)
-    assert "Lamp" not in focused(day_tab)[:8]
+def test_keys_with_a_modifier_are_the_browsers(day_tab: Page):
+    for chord in ("Control+j", "Alt+j", "Meta+j"):
+        day_tab.keyboard.press(chord)
+        assert "Lamp" not in focused(day_tab)[:8], chord
 
 
 def test_offline_a_thumb_says_it_was_not_stored_and_can_be_tried_again(day_tab: Page, ada: Reader):
@@ -261,7 +269,7 @@ def test_an_article_is_read_to_its_end_after_its_end_was_in_view_and_time_for_it
     assert row.opened_by == "page" and row.finished_at
 
 
-@pytest.mark.parametrize("address", ["/", "/ui/all", "/ui/all?source=gazette.example", "/ui/search?q=light"])
+@pytest.mark.parametrize("address", mostly_nightly(OPENED_FROM, always=["today", "source"]))
 def test_keys_on_an_articles_page_walk_the_list_it_was_opened_from(page: Page, ada: Reader, address: str):
     for n in range(4):
         key = ("gazette.example", "courier.example")[n % 2 and "source" not in address]
