@@ -7,6 +7,10 @@ does a function that calls such a function of its module.
 A test needs PostgreSQL if it stands in the folder of such a function and names it, or a fixture or helper of
 its file that does. In another folder such functions are mostly the set-up: of each file there the first test
 counts that names each. The first test of every file counts, so that all are tried there.
+
+Of a test with many cases the first is enough for locks, claims and upserts: their statement is always the
+same. Our own SQL, constraints and orders depend on the rows, so all cases of their tests count. So do those
+of tests marked `every_case`.
 """
 
 import ast
