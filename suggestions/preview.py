@@ -1,7 +1,9 @@
 """Preview changes before they are written: today's digest, and trials of drafts and configs.
 
-A preview begins at the stored order of today's page, and rebuilds it from the same items with a change of
-settings. Rated items stay in place. A trial weighs a draft against the reader's ratings.
+A preview composes today's page twice at the same moment: with the settings as they are, and with a change.
+Both pages have the same articles and ratings, so everything that differs is the effect of the change. The
+page that the reader saw last may be an hour older, and no preview compares with it. Rated items stay in
+place. A trial weighs a draft against the reader's ratings.
 """
 
 from collections import defaultdict
@@ -16,7 +18,6 @@ from django.utils.translation import gettext
 
 from digest.daily.candidates import DayCandidates, digest_candidates
 from digest.daily.compose import PlacedItem, Rules, compose
-from digest.daily.selectors import candidates_then
 from digest.days import day_begin, day_of
 from digest.entities import DIGEST_SIZE, RatedItem
 from digest.feedback.selectors import feedback_recent, feedback_source_counts, reason_tags
@@ -60,10 +61,11 @@ Counts = Mapping[str, tuple[int, int]]
 class _Inputs:
     """The inputs of today's digest, the same for every config that is tried on it.
 
-    `rated` and `drawn` are the items that stay, by rank; `names` has (title, source) by item. `stored` is the
-    order of today's page, made with settings of `version`, or empty if there is none. `muted` are the mutes
-    in force on `date`; their items are left out. `rated_items` are all that were rated today, hidden ones
-    too, which another item replaces on the page (`digest.daily.store`).
+    `rated` and `drawn` are the items that stay, by rank; `names` has (title, source) by item. `placed` are
+    the items of today's page as it is stored. `muted` are the mutes in force on `date`; their items are left
+    out.
+    `rated_items` are all that were rated today. Another item replaces those that the settings hide, and those
+    called not useful, `disliked` (`digest.daily.store`).
     """
 
     material: DayCandidates
@@ -72,22 +74,23 @@ class _Inputs:
     names: Mapping[int, tuple[str, str]]
     date: date
     muted: tuple[Mute, ...] = ()
-    stored: tuple[int, ...] = ()
-    version: int = 0
+    placed: tuple[int, ...] = ()
     rated_items: tuple[Item, ...] = ()
+    disliked: frozenset[int] = frozenset()
 
-    def rated_hidden(self, config: Config) -> set[int]:
-        """Return which of the items rated today these settings hide, or a mute in force.
+    def rated_off_page(self, config: Config) -> set[int]:
+        """Return which of the items rated today are not on the page under these settings.
 
-        Settings of an earlier version may lack that mute.
+        A mute in force hides them, too, which settings of an earlier version may lack.
         """
         mutes = MuteFilter((*config.mutes, *self.muted), self.date)
         lives, now = config.shelf_lives, self.material.as_of
-        return {
+        hidden = {
             item.pk
             for item in self.rated_items
             if item_is_hidden(mutes, item) or is_past_shelf(lives, item.source_id, item.dated_at, now)
         }
+        return hidden | self.disliked
 
 
 def suggestion_preview(*, suggestion: Suggestion, now: datetime) -> Preview:
@@ -120,7 +123,7 @@ def configs_side_by_side(
 ) -> tuple[Side, Side]:
     """Return today's whole digest under each of two configs; eleven queries at most."""
     today = _today(reader_id, now, [before, after])
-    old, new = _sides(today, before, *_orders(today, [before, after]))
+    old, new = _orders(today, [before, after])
     was, becomes = ({item: n for n, item in enumerate(order, start=1)} for order in (old, new))
     left, right = (
         tuple(PreviewItem(item, *today.names[item], was.get(item), becomes.get(item)) for item in order)
@@ -141,8 +144,8 @@ def previews_of(
     At most eleven queries for any number of configs.
     """
     today = _today(reader_id, now, [before, *afters])
-    made, *orders = _orders(today, [before, *afters])
-    return [_preview(today, *_sides(today, before, made, order)) for order in orders]
+    old, *orders = _orders(today, [before, *afters])
+    return [_preview(today, old, order) for order in orders]
 
 
 def _today(reader_id: UUID, now: datetime, configs: Sequence[EffectiveConfig]) -> _Inputs:
@@ -154,13 +157,10 @@ def _today(reader_id: UUID, now: datetime, configs: Sequence[EffectiveConfig]) -
     begin = day_begin(day, reader.zone)
     rating = Feedback.objects.filter(reader_id=reader_id, article=OuterRef("item__article"), at__gte=begin)
     shown = Impression.objects.filter(digest__reader_id=reader_id, digest__date=day)
-    rows = list(shown.annotate(is_rated=Exists(rating)).select_related("item", "digest").order_by("rank"))
-    digest = rows[0].digest if rows else None
-    material = (
-        candidates_then(reader, digest, now, tasting)
-        if digest
-        else digest_candidates(reader=reader, date=day, now=now, effective=tasting)
-    )
+    disliking = Exists(rating.filter(useful=False))
+    rated_as = shown.annotate(is_rated=Exists(rating), is_disliked=disliking)
+    rows = list(rated_as.select_related("item").order_by("rank"))
+    material = digest_candidates(reader=reader, date=day, now=now, effective=tasting)
     rated: dict[int, PlacedItem] = {}
     drawn: dict[int, PlacedItem] = {}
     names = {c.item_id: (c.title, c.source) for c in material.pool.candidates}
@@ -174,23 +174,10 @@ def _today(reader_id: UUID, now: datetime, configs: Sequence[EffectiveConfig]) -
         elif row.slot == Impression.Slot.NOVELTY and row.item_id not in hidden:
             drawn[row.rank] = place
         names[row.item_id] = (row.item.title, row.item.source_id)
-    version = digest.config_version if digest else 0
-    stored = tuple(row.item_id for row in rows if row.item_id not in hidden)
+    placed = tuple(row.item_id for row in rows if row.item_id not in hidden)
     rated_items = tuple(row.item for row in rows if row.is_rated)
-    return _Inputs(material, rated, drawn, names, day, mutes.mutes, stored, version, rated_items)
-
-
-def _sides(
-    today: _Inputs, before: EffectiveConfig, made: Sequence[int], after: Sequence[int]
-) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the orders to compare, of settings `before` and of those after a change.
-
-    The first is the order of today's page if it was made with `before`. `made` is the page rebuilt with
-    `before`. If a change moves nothing there, it moves nothing on the page either.
-    """
-    if not today.stored or today.version != before.config.version:
-        return made, after
-    return today.stored, today.stored if list(made) == list(after) else after
+    disliked = frozenset(row.item_id for row in rows if row.is_disliked)
+    return _Inputs(material, rated, drawn, names, day, mutes.mutes, placed, rated_items, disliked)
 
 
 def _orders(today: _Inputs, configs: Sequence[EffectiveConfig]) -> list[list[int]]:
@@ -209,16 +196,16 @@ def _orders(today: _Inputs, configs: Sequence[EffectiveConfig]) -> list[list[int
         turn_let_pass()
         hides = MuteFilter([mute for mute in config.config.mutes if mute not in today.muted], today.date)
         hidden = made.hidden_by(hides)
-        unseen = today.rated_hidden(config.config)
+        off_page = today.rated_off_page(config.config)
         composed = compose(
             [choice for choice in choices if choice.item_id not in hidden],
-            Rules(DIGEST_SIZE + len(unseen)),
+            Rules(DIGEST_SIZE + len(off_page)),
             made.novelty_draw(config),
             rated=today.rated,
             drawn={rank: place for rank, place in today.drawn.items() if place.item_id not in hidden},
-            placed=today.stored,
+            placed=today.placed,
         )
-        orders.append([place.item_id for place in composed.places if place.item_id not in unseen])
+        orders.append([place.item_id for place in composed.places if place.item_id not in off_page])
     return orders
 
 

@@ -17,7 +17,7 @@ from digest.daily.candidates import (
 )
 from digest.daily.compose import Rules
 from digest.daily.selectors import UnseenChange, changes_unseen, digest_for, digests_current
-from digest.daily.store import EarlierDay, RankedDay, digests_store
+from digest.daily.store import EarlierDay, RankedDay, digest_fill, digests_store
 from digest.daily.tastes import readers_tasting
 from digest.days import day_of
 from digest.entities import DIGEST_SIZE
@@ -51,6 +51,20 @@ def digest_current(*, reader: Reader, date: dt.date, now: dt.datetime) -> Digest
 def digest_refresh(*, reader: Reader, now: dt.datetime) -> Digest:
     """Rebuild today's digest even if it is up to date, because the reader asked for newer items."""
     return digest_build(reader=reader, date=day_of(now, reader.zone), now=now)
+
+
+def digest_filled(*, reader: Reader, digest: Digest, now: dt.datetime) -> Digest:
+    """Return today's digest with an item at its end for each that its reader called not useful since its
+    build.
+
+    The others keep their places, and no article that came since the build is added.
+    """
+    effective = config_effective(reader_id=reader.pk)
+    candidates = digest_candidates(
+        reader=reader, date=digest.date, now=now, seen_by=digest.built_at, effective=effective
+    )
+    day = ranked_day(reader=reader, date=digest.date, candidates=candidates, effective=effective)
+    return digest_fill(ranked=day, rules=Rules(), now=now)
 
 
 def digest_build(

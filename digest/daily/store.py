@@ -75,8 +75,9 @@ def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.dat
     """Compose and store the digests of about a hundred readers, in the given order.
 
     1. Under the digests' row locks, rated items keep their rank, score and parts, apart from numbers of
-       ratings. Items drawn for novelty that day stay, too. A rated item that the settings hide keeps its row,
-       so that its mute can be undone, and another item gets a place more.
+       ratings. Items drawn for novelty that day stay, too. A rated item that the settings hide, or that was
+       called not useful, keeps its row, so that the mute or the rating can be undone. It has left the page,
+       so another item gets a place more.
     2. The other items are composed around them. Rows are written only if something changed. If the items
        changed, the digest counts as not shown yet. The log of exposures is never changed.
     3. If settings changed, the order without that change is stored beside the new one
@@ -97,8 +98,8 @@ def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.dat
         if digest.config_version > ranked.version:
             continue
         before = impressions[digest.pk]
-        hidden = _rated_hidden(ranked, before, items)
-        composed = _compose(ranked, rules, before, hidden)
+        off_page = _rated_off_page(ranked, before, items)
+        composed = _compose(ranked, rules, before, off_page)
         left_out = composed.counts() | ({MUTED: ranked.muted} if ranked.muted else {})
         left_out |= {AGED: ranked.aged} if ranked.aged else {}
         left_out |= {reason.value: count for reason, count in sorted(ranked.gone.items())}
@@ -109,13 +110,35 @@ def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.dat
         elif _is_up_to_date(ranked, digest, left_out):
             continue
         if earlier := _untold(ranked, digest, before):
-            shown = [row.item_id for row in after if row.item_id not in hidden]
+            shown = [row.item_id for row in after if row.item_id not in off_page]
             digest.change = _effect(earlier, rules, before, shown, items).as_dict()
         _order_seen_keep(digest, before, after)
         digest.config_version, digest.built_at, digest.left_out = ranked.version, now, left_out
         changed.append(digest)
     _store(gone, fresh, changed)
     return [digests[ranked.reader.pk, ranked.date] for ranked in ranked_days]
+
+
+@transaction.atomic
+def digest_fill(*, ranked: RankedDay, rules: Rules, now: dt.datetime) -> Digest:
+    """Add items at the end of a stored digest for those that have left its page, and return the digest.
+
+    Nothing else changes. `ranked` has the candidates and settings that the digest was built with; if it was
+    built with other settings meanwhile, nothing is added.
+    """
+    digest = _digests_lock([ranked], now)[ranked.reader.pk, ranked.date]
+    impressions = _impressions_by_digest([digest])
+    before = impressions[digest.pk]
+    if digest.config_version == ranked.version:
+        items = _items_hideable([ranked], {(ranked.reader.pk, ranked.date): digest}, impressions)
+        shown = {row.item_id for row in before}
+        composed = _compose(ranked, rules, before, _rated_off_page(ranked, before, items), shown)
+        places = tuple(place for place in composed.places if place.item_id not in shown)
+        rows = _impressions_make(digest, ranked, replace(composed, places=places), ())
+        for row in rows:
+            row.rank += len(before)
+        Impression.objects.bulk_create(rows)
+    return digest
 
 
 def _store(gone: Sequence[int], fresh: Sequence[Impression], changed: Sequence[Digest]) -> None:
@@ -147,13 +170,18 @@ def _items_hideable(
     return {item.item_id: item for item in candidates_of(item_ids=ids)} if ids else {}
 
 
-def _rated_hidden(
+def _rated_off_page(
     ranked: RankedDay, before: Sequence[Impression], items: Mapping[int, Candidate]
 ) -> set[int]:
-    """Return the items of the last build (`before`) that were rated that day and that the settings hide."""
-    if ranked.hidden_among is None:
-        return set()
-    return ranked.hidden_among(items[row.item_id] for row in before if _is_rated_today(row, ranked))
+    """Return the items of the last build (`before`) that were rated that day and have left the page.
+
+    The settings hide them, or the reader called them not useful.
+    """
+    rated = [row for row in before if _is_rated_today(row, ranked)]
+    found = {row.item_id for row in rated if not _is_useful(row)}
+    if ranked.hidden_among:
+        found |= ranked.hidden_among(items[row.item_id] for row in rated)
+    return found
 
 
 def _is_up_to_date(ranked: RankedDay, digest: Digest, left_out: Mapping[str, int]) -> bool:
@@ -192,10 +220,10 @@ def _effect(
     """
     mutes, change, ranked = earlier.mutes, earlier.change, earlier.ranked()
     muted = {row.item_id for row in before if mutes and mutes.finds(items[row.item_id])}
-    hidden = _rated_hidden(ranked, before, items)
-    made = _compose(ranked, rules, before, hidden, muted)
+    off_page = _rated_off_page(ranked, before, items)
+    made = _compose(ranked, rules, before, off_page, muted)
     return OrderChange(
-        tuple(place.item_id for place in made.places if place.item_id not in hidden),
+        tuple(place.item_id for place in made.places if place.item_id not in off_page),
         tuple(after),
         version=change.version,
         cycle=change.cycle,
@@ -223,11 +251,11 @@ def _digests_lock(ranked_days: Sequence[RankedDay], now: dt.datetime) -> dict[Ke
 
 
 def _impressions_by_digest(digests: Collection[Digest]) -> Mapping[int, list[Impression]]:
-    """Return each digest's impressions by rank, with article, source and when the reader rated it."""
+    """Return each digest's impressions by rank, with article, source and the reader's rating."""
     rating = Feedback.objects.filter(article=OuterRef("item__article"), reader=OuterRef("digest__reader"))
     of_item = {"source": F("item__source_id"), "article": F("item__article")}
     found = Impression.objects.filter(digest__in=digests).annotate(
-        rated_at=Subquery(rating.values("at")[:1]), **of_item
+        rated_at=Subquery(rating.values("at")[:1]), useful=Subquery(rating.values("useful")[:1]), **of_item
     )
     rows: defaultdict[int, list[Impression]] = defaultdict(list)
     for row in found.order_by("rank"):
@@ -239,12 +267,12 @@ def _compose(
     ranked: RankedDay,
     rules: Rules,
     before: Sequence[Impression],
-    hidden: Collection[int],
+    off_page: Collection[int],
     fixed: Collection[int] = (),
 ) -> Composition:
     """Compose the day around the rated items of the last build (`before`) and its items `fixed`.
 
-    Nobody sees the rated items in `hidden`, so as many others get a place.
+    The rated items in `off_page` have left the page, so as many others get a place.
     """
     at = {
         row.rank: PlacedItem(row.item_id, row.source, ranked.story_of(row.article), row.propensity)
@@ -252,7 +280,7 @@ def _compose(
     }
     return compose(
         ranked.choices,
-        replace(rules, size=rules.size + len(hidden)),
+        replace(rules, size=rules.size + len(off_page)),
         ranked.draw,
         rated={
             row.rank: at[row.rank] for row in before if row.item_id in fixed or _is_rated_today(row, ranked)
@@ -266,6 +294,11 @@ def _is_rated_today(row: Impression, ranked: RankedDay) -> bool:
     """Return whether the item was rated on this very day. Items rated earlier have left the page."""
     rated_at: dt.datetime | None = getattr(row, "rated_at", None)
     return rated_at is not None and rated_at >= day_begin(ranked.date, ranked.reader.zone)
+
+
+def _is_useful(row: Impression) -> bool:
+    """Return whether the reader has called a rated item useful."""
+    return bool(getattr(row, "useful", True))
 
 
 def _impressions_make(

@@ -13,9 +13,15 @@ from ranking.entities import Mute
 from ranking.selectors import config_effective
 from ranking.services import Cause, body_change
 from suggestions.models import Suggestion
-from suggestions.preview import previews_of, suggestion_preview, suggestion_previews
-from suggestions.proposals import Resolved
+from suggestions.preview import (
+    configs_side_by_side,
+    previews_of,
+    suggestion_preview,
+    suggestion_previews,
+)
+from suggestions.proposals import Preview, Resolved
 from suggestions.services.resolve import suggestion_accept
+from suggestions.services.wishes import wishes_draft
 from tests.support.factories import (
     FeedbackFactory,
     FeedFactory,
@@ -82,6 +88,47 @@ def test_a_preview_is_what_accepting_and_building_again_does(full, now, change):
         pk: (before.get(pk), after.get(pk)) for pk in {*before, *after} if before.get(pk) != after.get(pk)
     }
     assert told == done != {}
+
+
+def _previewed(reader, now) -> list[Preview]:
+    """Previews of a topic that nothing mentions, by each way that a reader comes to one."""
+    settings = config_effective(reader_id=reader.pk)
+    edited = body_effective(effective_body(settings) | {"topics": ["zebra"]})
+    left, right = configs_side_by_side(reader_id=reader.pk, before=settings, after=edited, now=now)
+    answer = wishes_draft(reader=reader, words="Add zebras to my interests", now=now)
+    assert [one.item_id for one in left] == [one.item_id for one in right]
+    return [
+        suggestion_preview(suggestion=suggestion_of(reader, "add_topic", "zebra", "Zebra"), now=now),
+        *previews_of(reader_id=reader.pk, before=settings, afters=[edited], now=now),
+        *(draft.preview for draft in answer.drafts),
+    ]
+
+
+def test_no_preview_tells_what_was_rated_since_the_page_was_built_as_the_effect_of_a_change(full, now):
+    """Ratings that order the page: a preview of a wish showed their effect as that of the wish."""
+    settings_set(full, {"taste": "strong"}, now)
+    built = ranks(full, now)
+    elsewhere = Item.objects.exclude(pk__in=built)
+    for n, item in enumerate(elsewhere.filter(source__in=(PLAIN, LOVED))):
+        FeedbackFactory(reader=full, item=item, useful=item.source_id == LOVED, at=now + timedelta(seconds=n))
+    later = now + timedelta(minutes=30)
+    ItemFactory(source=SourceFactory(key=LOVED), published_at=later, first_seen_at=later)
+    previews = _previewed(full, later)
+    assert len(previews) == 3
+    assert all(one.enters == one.leaves == one.moves == () for one in previews)
+    again = ranks(full, later)
+    assert [*again] != [*built], "the ratings do order the page"
+
+
+def test_what_was_called_not_useful_is_on_neither_side_of_a_preview(full, now):
+    built = ranks(full, now)
+    useless = next(pk for pk, rank in built.items() if rank == 3)
+    FeedbackFactory(reader=full, item=Item.objects.get(pk=useless), useful=False, at=now)
+    settings = config_effective(reader_id=full.pk)
+    edited = body_effective(effective_body(settings) | {"source_weights": {LOVED: 1.3}})
+    sides = configs_side_by_side(reader_id=full.pk, before=settings, after=edited, now=now)
+    assert [len(side) for side in sides] == [30, 30]
+    assert all(useless not in [one.item_id for one in side] for side in sides)
 
 
 HIDING = [

@@ -30,7 +30,7 @@ from digest.daily.selectors import (
     digest_impressions,
     item_place,
 )
-from digest.daily.services import digest_current
+from digest.daily.services import digest_current, digest_filled
 from digest.days import day_of, month_first, month_of
 from digest.entities import DIGEST_SIZE, RatedItem, counts_unread
 from digest.feedback.selectors import feedback_counts
@@ -51,8 +51,6 @@ LIMITED = {ExclusionReason.SAME_STORY, ExclusionReason.DAILY_LIMIT, ExclusionRea
 FURTHER = {*ExclusionReason} - LIMITED | {GoneReason.SEEN}
 # How far back digests are shown: a build for the year 1 would help nobody.
 OLDEST = timedelta(days=730)
-# So long a row that was called not useful keeps its place on Today: its reasons and Undo are still wanted.
-ASIDE_AFTER = timedelta(minutes=15)
 
 
 def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = False) -> dict[str, Any]:
@@ -63,6 +61,9 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     today = day_of(now, reader.zone)
     digest = digest_current(reader=reader, date=date, now=now)
     impressions = digest_impressions(digest=digest, now=now, as_built=date < today) if digest else []
+    if digest and date == today and _has_gap(digest, impressions):
+        digest = digest_filled(reader=reader, digest=digest, now=now)
+        impressions = digest_impressions(digest=digest, now=now)
     # Only the page of an empty digest shows how its sources are doing.
     subscriptions = [] if impressions else subscriptions_of(reader_id=reader.pk)
     scored = [ScoredItem(i.item, i.parts, i.score, i.slot) for i in impressions]
@@ -93,7 +94,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
         "away_since": away_missing_since(reader=reader, shown=shown, now=now) if date == today else None,
         "previous": date - timedelta(days=1) if today - date < OLDEST else None,
         "next": date + timedelta(days=1) if date < today else None,
-        **_read_state(shown, passed, hides=hides, now=now if date == today else None),
+        **_read_state(shown, passed, hides=hides, is_today=date == today),
         "left_out": sum(n for n in (digest.left_out.values() if digest else ()) if isinstance(n, int)),
         **(_page_end(digest, len(shown)) if digest and date == today else {}),
         "ask_read_gone": date == today and reader.read_gone is None and _count_read(shown),
@@ -110,19 +111,16 @@ def _has_rated(reader: Reader, here: Iterable[RatedItem | None]) -> bool:
 
 
 def _read_state(
-    shown: list[ShownItem], passed: Collection[int], *, hides: bool, now: datetime | None
+    shown: list[ShownItem], passed: Collection[int], *, hides: bool, is_today: bool
 ) -> dict[str, Any]:
     """Return the items to show (unread ones only, if `hides`), and the number of unread among all.
 
     `again` are the rows from the first on that the reader passed by before, one of `passed`.
-    `aside` are those of today, at `now`, that the reader called not useful before: they stand at the end,
-    folded, unless nothing else is there.
+    `aside` are those of today that the reader called not useful (`disliked_aside`).
     """
     unread = [entry for entry in shown if entry.response.read_at is None]
     here = unread if hides else shown
-    aside = [entry for entry in here if now and _is_put_aside(entry.response.rating, now)]
-    aside = aside if len(aside) < len(here) else []
-    rows = [entry for entry in here if entry not in aside]
+    rows, aside = disliked_aside(here) if is_today else (here, [])
     new = next((n for n, entry in enumerate(rows) if entry.item.pk in passed), len(rows))
     return {
         "shown": rows,
@@ -135,8 +133,29 @@ def _read_state(
     }
 
 
-def _is_put_aside(rating: RatedItem | None, now: datetime) -> bool:
-    return rating is not None and not rating.useful and now - rating.at > ASIDE_AFTER
+def disliked_aside(shown: Sequence[ShownItem]) -> tuple[list[ShownItem], list[ShownItem]]:
+    """Return the rows of a page, and those that have left it because the reader called them not useful.
+
+    These stand folded at the end of the page, with *Undo*. If nothing else is there, they stay rows.
+    """
+    aside = [entry for entry in shown if _is_disliked(entry.response.rating)]
+    if len(aside) == len(shown):
+        return list(shown), []
+    return [entry for entry in shown if entry not in aside], aside
+
+
+def _is_disliked(rating: RatedItem | None) -> bool:
+    return rating is not None and not rating.useful
+
+
+def _has_gap(digest: Digest, impressions: Sequence[Impression]) -> bool:
+    """Return whether a page that was full has room, because its reader called some of it not useful.
+
+    There is none if no other article waits.
+    """
+    shown = sum(not _is_disliked(row.thumb) for row in impressions)
+    waiting = any(digest.left_out.get(reason) for reason in {*ExclusionReason} - LIMITED)
+    return shown < DIGEST_SIZE <= len(impressions) and waiting
 
 
 def _count_read(shown: Sequence[ShownItem]) -> int:

@@ -18,6 +18,7 @@ from digest.days import day_of
 from digest.items.reading import items_read
 from digest.models import Digest, Exposure, Reader
 from digest.requests import is_seen, reader_of
+from digest.web.pages.contexts import disliked_aside
 from digest.web.pages.marked import marking_keep
 
 
@@ -31,7 +32,9 @@ def further(request: HttpRequest) -> HttpResponse:
         exposures_write(digest=digest, shown=page.impressions, door=Exposure.Door.PAGE, now=now)
     shown = items_shown(reader=reader, scored=page.scored, now=now)
     unread = sum(one.response.read_at is None for one in shown)
-    return render(request, "digest/further.html", {"page": page, "shown": shown, "unread": unread})
+    rows, aside = disliked_aside(shown)
+    context = {"page": page, "shown": rows, "aside": aside, "unread": unread}
+    return render(request, "digest/further.html", context)
 
 
 @login_required

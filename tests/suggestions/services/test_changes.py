@@ -366,25 +366,26 @@ def test_undo_of_the_learning_leaves_what_a_person_set_since(reading, now):
     assert config_effective(reader_id=reading.pk).weights() == {LOVED: 1.7}
 
 
-def test_a_preview_begins_at_the_page_as_stored_when_news_came_since(reading, now):
-    stored = order(digest_for(reader_id=reading.pk, date=TODAY))
+def test_a_preview_has_what_came_since_the_page_was_built_on_both_sides(reading, now):
     for n in range(9):
         ItemFactory(
             source=SourceFactory(key="a.example"), published_at=now + n * MINUTE, first_seen_at=now + HOUR
         )
     preview = suggestion_preview(suggestion=offer(reading, now), now=now + HOUR)
+    built = order(digest_build(reader=reading, date=TODAY, now=now + HOUR))
     rows = [*preview.leaves, *preview.moves]
-    assert rows and all(stored[row.before - 1] == row.item_id for row in rows)
+    assert rows and all(built[row.before - 1] == row.item_id for row in rows)
     assert {row.source for row in preview.enters} == {LOVED}
 
 
-def test_a_preview_begins_at_the_page_as_stored_where_today_it_would_be_another(reading, now):
+def test_a_preview_begins_at_the_page_as_it_would_be_composed_now_and_not_as_it_is_stored(reading, now):
+    composed = order(digest_for(reader_id=reading.pk, date=TODAY))
     shown = digest_for(reader_id=reading.pk, date=TODAY).impressions
     first, second = shown.get(rank=1), shown.get(rank=2)
     for row, rank in ((first, 99), (second, 1), (first, 2)):  # as by signals that are others by now
         shown.filter(pk=row.pk).update(rank=rank)
     left, right = suggestion_side_by_side(suggestion=offer(reading, now), now=now)
-    assert [item.item_id for item in left] == order(digest_for(reader_id=reading.pk, date=TODAY))
+    assert [item.item_id for item in left] == composed != order(digest_for(reader_id=reading.pk, date=TODAY))
     assert left != right
     nothing = offer(reading, now, value="1.0", key="elsewhere.example")
     assert suggestion_preview(suggestion=nothing, now=now).moves == ()

@@ -152,3 +152,13 @@ def test_rated_and_read_articles_are_on_no_further_page(page, ada, read_gone):
     feedback_give(reader=ada, item_id=items[39].pk, useful=True, now=yesterday)
     item_open(reader=ada, item_id=items[38].pk, door="page", now=yesterday)
     assert not {items[39].pk, items[38].pk} & {*listed(page, FURTHER)}
+
+
+def test_what_is_called_not_useful_leaves_a_further_page_too(page, ada):
+    shelf(ada, 70)
+    first = listed(page, FURTHER)[0]
+    now = timezone.now()
+    feedback_give(reader=ada, item_id=first, useful=False, now=now)
+    found = page.get(FURTHER).context
+    assert first not in [one.item.pk for one in found["shown"]]
+    assert [one.item.pk for one in found["aside"]] == [first]

@@ -188,25 +188,66 @@ def test_two_tabs_that_give_one_reason_agree(page: Client, ada: Reader):
         assert [tag.slug for tag in Feedback.objects.get().tags.all()] == left
 
 
-def test_what_was_called_not_useful_leaves_its_place_after_a_while_with_undo(
-    page: Client, ada: Reader, monkeypatch: pytest.MonkeyPatch
+ASIDE = "What you called not useful today"
+
+
+def test_what_was_called_not_useful_leaves_the_page_at_the_next_load_and_undo_brings_it_back(
+    page: Client, ada: Reader
 ):
     first, second, liked = (fresh_item(ada, hours=n, key=f"s{n}.example") for n in (1, 2, 3))
     page.get(TODAY)
     tap(page, first, useful="0")
     tap(page, liked, useful="1")
-    assert "not useful today" not in page.get(TODAY).content.decode()
-    monkeypatch.setattr(contexts, "ASIDE_AFTER", timedelta(0))
-    body = page.get(TODAY).content.decode()
-    rows, aside = body.split("What you called not useful today")
+    rows, aside = page.get(TODAY).content.decode().split(ASIDE)
     assert f'id="item-{first.pk}"' in aside and 'data-key="undo"' in aside
+    assert f'id="item-{first.pk}"' not in rows
     assert all(f'id="item-{one.pk}"' in rows for one in (second, liked))
     assert Impression.objects.get(item=first).rank == 1
     tap(page, first, useful="clear")
-    assert "not useful today" not in page.get(TODAY).content.decode()
+    assert ASIDE not in page.get(TODAY).content.decode()
+    assert page.get(TODAY).context["shown"][0].item == first, "at its place"
     for one in (first, second, liked):
         tap(page, one, useful="0")
-    assert "not useful today" not in page.get(TODAY).content.decode(), "a page is never a line alone"
+    assert ASIDE not in page.get(TODAY).content.decode(), "a page is never a line alone"
+
+
+def test_the_next_best_article_comes_at_the_end_of_a_page_and_nothing_else_moves(page: Client, ada: Reader):
+    items = [fresh_item(ada, hours=n, key=f"s{n % 12}.example") for n in range(1, 41)]
+    before = [shown.item for shown in page.get(TODAY).context["shown"]]
+    useless = [before[0], before[7]]
+    for one in useless:
+        tap(page, one, useful="0")
+    fresh_item(ada, hours=0, key="s1.example", title="Came since", first_seen_at=timezone.now())
+    after = [shown.item for shown in page.get(TODAY).context["shown"]]
+    assert after[:28] == [one for one in before if one not in useless]
+    assert len(after) == 30 and {*after[28:]} < {*items} - {*before}
+    assert [shown.item for shown in page.get(TODAY).context["shown"]] == after, "the same when loaded again"
+    ranks = Impression.objects.order_by("rank").values_list("rank", flat=True)
+    assert list(ranks) == list(range(1, 33))
+    for one in useless:
+        tap(page, one, useful="clear")
+    back = [shown.item for shown in page.get(TODAY).context["shown"]]
+    assert back == [*before, *after[28:]]
+
+
+def test_a_page_built_again_after_a_thumb_down_is_full(page: Client, ada: Reader):
+    for n in range(1, 41):
+        fresh_item(ada, hours=n, key=f"s{n % 12}.example")
+    useless = page.get(TODAY).context["shown"][0].item
+    tap(page, useless, useful="0")
+    Digest.objects.update(built_at=ago(2))
+    found = page.get(TODAY).context
+    assert len(found["shown"]) == 30 and [one.item for one in found["aside"]] == [useless]
+
+
+def test_without_another_article_the_page_stays_shorter_and_asks_for_none(
+    page: Client, ada: Reader, monkeypatch: pytest.MonkeyPatch
+):
+    for n in range(1, 31):
+        fresh_item(ada, hours=n, key=f"s{n % 12}.example")
+    tap(page, page.get(TODAY).context["shown"][0].item, useful="0")
+    monkeypatch.setattr(contexts, "digest_filled", None)
+    assert len(page.get(TODAY).context["shown"]) == 29
 
 
 def test_what_an_earlier_page_had_stands_below_a_line_that_says_so(page: Client, ada: Reader):
