@@ -152,8 +152,21 @@ def effective_without(effective: EffectiveConfig, changes: Iterable[Change], bod
     return EffectiveConfig(config, {**effective.deltas, **deltas}, effective.learned_at)
 
 
+def body_before(earlier: Body, changes: Iterable[Change]) -> Body:
+    """Return the body right before a write of `changes`. `earlier` is that of the write before it.
+
+    The two differ in what was learned between them, which no write stores.
+    """
+    learned = dict(earlier["learned"])
+    for row in changes:
+        if row["field"] == "source_weights":
+            own = earlier["source_weights"].get(row["target"], WEIGHT_DEFAULT)
+            learned[row["target"]] = round(row["before"] - own, 4)
+    return {**earlier, "learned": {source: delta for source, delta in learned.items() if delta}}
+
+
 def changes_in_force(body: Body, earlier: Body, changes: Iterable[Change]) -> list[Change]:
-    """Return those of a write's `changes` that `body` still has. `earlier` is the body before that write."""
+    """Return those of a write's `changes` that `body` still has. `earlier` is the body right before it."""
     now = {(row["field"], row["target"]): row["after"] for row in body_changes(earlier, body)}
     return [row for row in changes if now.get((row["field"], row["target"]), _ABSENT) == row["after"]]
 

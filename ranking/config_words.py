@@ -49,8 +49,8 @@ CAUSES = {
 EARLY = "early:"
 # That of a yes to the offer after an interview.
 ORDERED = "order:interview"
-# The prefix of that of an undo of one version: its number follows.
-UNDONE = "undo:"
+# The prefix of that of an undo of one version, and of an undo of an undo: the version's number follows.
+UNDONE, REDONE = "undo:", "redo:"
 LEARNED_OVERNIGHT = gettext_noop("Learned from your ratings")
 LEARNED_FROM_ANSWERS = gettext_noop("Learned from your answers")
 LEARNED = {
@@ -344,6 +344,8 @@ def cause_words(cause: str, ref: str) -> str:
         return _(CAUSES.get(cause, cause))
     if ref.startswith(UNDONE):
         return _("You undid a change")
+    if ref.startswith(REDONE):
+        return _("You brought back what you had undone")
     if ref.startswith("revert:"):
         return _("You undid a suggestion")
     if ref.startswith("learned:"):

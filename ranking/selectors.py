@@ -17,6 +17,7 @@ from ranking.config_body import (
     Body,
     Change,
     ConfigEdit,
+    body_before,
     body_default,
     body_edit,
     body_effective,
@@ -257,17 +258,20 @@ def config_versions_by_number(*, reader_id: UUID, versions: Sequence[int]) -> di
     }
 
 
-def config_versions_before(*, reader_id: UUID, versions: Sequence[int]) -> dict[int, Body]:
-    """Return the body before each of the reader's `versions`, with current keys of sources. Three queries.
+def config_bodies_before(*, reader_id: UUID, rows: Mapping[int, VersionRow]) -> dict[int, Body]:
+    """Return the body right before each of the reader's versions in `rows`, with current keys of sources.
 
-    The first version has none.
+    Three queries.
     """
     numbers = ConfigVersion.objects.filter(reader_id=reader_id).order_by("version")
     known = list(numbers.values_list("version", flat=True))
-    earlier = {now: before for before, now in pairwise(known) if now in {*versions}}
+    earlier = {now: before for before, now in pairwise(known) if now in rows}
     bodies = config_bodies(reader_id=reader_id, versions=list(earlier.values()))
     renamed = keys_current(keys=set().union(*map(body_keys, bodies.values())))
-    return {number: body_keys_current(bodies[one], renamed) for number, one in earlier.items()}
+    found = {number: body_keys_current(bodies[one], renamed) for number, one in earlier.items()}
+    return {
+        number: body_before(found.get(number) or body_default(), row.changes) for number, row in rows.items()
+    }
 
 
 def config_version(*, reader_id: UUID, version: int) -> VersionRow | None:

@@ -34,7 +34,7 @@ from ranking.config_body import (
     changes_in_force,
     mute_sources,
 )
-from ranking.config_words import UNDONE, change_words, weights_changed
+from ranking.config_words import REDONE, UNDONE, change_words, weights_changed
 from ranking.entities import (
     SAME_WEIGHT,
     WEIGHT_DEFAULT,
@@ -50,9 +50,9 @@ from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias
 from ranking.mutes import SOURCE, mute_key, mutes_read
 from ranking.selectors import (
     changes_since,
+    config_bodies_before,
     config_edit_current,
     config_of_row,
-    config_versions_before,
     config_versions_by_number,
     key_current,
     keys_current,
@@ -72,6 +72,8 @@ MERGED_WITHIN, MERGED_AFTER, MERGED_DAILY_AFTER = timedelta(seconds=60), timedel
 RENAMED = "source:"
 # The reader took a learning cycle back: its UTC day follows.
 LEARNED = "learned:"
+# Causes that are undos: of a version, of a suggestion, of learning.
+UNDOS = (UNDONE, "revert:", LEARNED)
 
 
 def config_edit(
@@ -208,22 +210,27 @@ def config_revert(*, reader_id: UUID, version: int, expected_version: int | None
     return _write(reader_id, change, Cause.REVERT, str(version), now, expected_version)
 
 
-def version_undo(*, reader_id: UUID, version: int, now: datetime) -> int:
+def version_undo(*, reader_id: UUID, version: int, now: datetime, expected_version: int | None = None) -> int:
     """Undo what one version changed, and leave all later changes. Return the version afterwards.
 
-    Settings that were changed again since then stay. Raises `UnknownVersion` if the reader never had it.
+    If the version was itself an undo, that brings back what it took away. Settings that were changed again
+    since then stay. Raises `UnknownVersion` if the reader never had it, and `StaleVersion` as `config_edit`
+    does.
     """
     versions = config_versions_by_number(reader_id=reader_id, versions=[version])
     if version not in versions:
         raise UnknownVersion(
             gettext("There is no version {version} of these settings.").format(version=version)
         )
-    earlier = config_versions_before(reader_id=reader_id, versions=[version]).get(version) or body_default()
+    earlier = config_bodies_before(reader_id=reader_id, rows=versions)[version]
 
     def change(body: Body) -> None:
         body_take_back(body, earlier, changes_in_force(body, earlier, versions[version].changes))
 
-    return _write(reader_id, change, Cause.REVERT, f"{UNDONE}{version}", now)
+    undone = versions[version]
+    was_undo = undone.cause == Cause.REVERT and undone.cause_ref.startswith(UNDOS)
+    ref = f"{REDONE if was_undo else UNDONE}{version}"
+    return _write(reader_id, change, Cause.REVERT, ref, now, expected_version)
 
 
 def learning_undo(*, reader_id: UUID, cycle: date, now: datetime) -> int:

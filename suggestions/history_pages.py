@@ -253,16 +253,22 @@ def history(request: HttpRequest) -> HttpResponse:
 @require_POST
 @rate_limited(DECIDE)
 def history_undo(request: HttpRequest) -> HttpResponse:
-    """Undo the change of the history that `what` and `ref` name, and show the same page again.
+    """Undo the change of the history that `what` and `ref` name, say what is different, and show the same
+    page again.
 
     If nothing of it is left, say so and change nothing.
     """
     what, ref = request.POST.get("what", ""), request.POST.get("ref", "")
-    refusal = past_change_undo(reader=reader_of(request), what=what, ref=ref, now=timezone.now())
-    if isinstance(refusal, Refusal):
-        messages.info(request, refusal.message)
-    else:
+    reader = reader_of(request)
+    done = past_change_undo(reader=reader, what=what, ref=ref, now=timezone.now())
+    if isinstance(done, Refusal):
+        messages.info(request, done.message)
+    elif done is None:
         messages.success(request, f"{_('Undone')}.")
+    else:
+        names = reader_source_titles(reader_id=reader.pk, keys=sources_named(done.changes))
+        words = _few([change_words(change, names) for change in done.changes], CHANGES_SHOWN, "; ")
+        messages.success(request, f"{_('Undone')}: {words}.")
     number = request.POST.get("page", "")
     query = f"?page={number}" if number.isascii() and number.isdigit() and number != "1" else ""
     return redirect(f"{reverse('suggestions:history')}{query}")

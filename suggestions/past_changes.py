@@ -13,13 +13,13 @@ from uuid import UUID
 from digest.days import day_of
 from digest.feedback.selectors import interview_answers
 from digest.models import Reader
-from ranking.config_body import body_default, body_of, changes_in_force
+from ranking.config_body import body_of, changes_in_force
 from ranking.config_words import steps_in_force
 from ranking.entities import EffectiveConfig
 from ranking.selectors import (
     SnapshotRow,
     VersionRow,
-    config_versions_before,
+    config_bodies_before,
     config_versions_by_number,
     config_versions_of_order,
     weight_snapshots,
@@ -80,12 +80,10 @@ def past_page(*, reader_id: UUID, keys: Iterable[Past], effective: EffectiveConf
     settled = suggestions_settled(reader_id=reader_id).filter(pk__in=map(int, refs[SUGGESTION]))
     numbers = [int(ref) for ref in refs[VERSION]]
     versions = config_versions_by_number(reader_id=reader_id, versions=numbers)
-    before = config_versions_before(reader_id=reader_id, versions=numbers)
+    before = config_bodies_before(reader_id=reader_id, rows=versions)
     body = body_of(effective.config, effective.deltas)
     in_force = {
-        number
-        for number, row in versions.items()
-        if changes_in_force(body, before.get(number) or body_default(), row.changes)
+        number for number, row in versions.items() if changes_in_force(body, before[number], row.changes)
     }
     by_day = _steps(reader_id) if refs[LEARNED] else {}
     steps = [step for some in by_day.values() for step in some]

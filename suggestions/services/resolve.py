@@ -34,13 +34,7 @@ from ranking.config_body import effective_body
 from ranking.entities import EffectiveConfig, RankingError, TooManyChanges
 from ranking.language import gettext_noop
 from ranking.selectors import body_current, config_effective, config_version, key_current
-from ranking.services import (
-    Cause,
-    body_change,
-    config_revert,
-    learning_undo,
-    target_pin,
-)
+from ranking.services import Cause, body_change, learning_undo, target_pin, version_undo
 from suggestions.changes.change import Change
 from suggestions.changes.weights import weight_bounds, weight_clamp, weight_parse, weight_text
 from suggestions.models import Evidence, Outcome, Suggestion
@@ -499,9 +493,7 @@ def _undone(reader: Reader, change: OrderChange, now: datetime) -> Refusal | Non
         found = suggestion_undo(reader_id=reader.pk, suggestion_id=int(row.cause_ref), now=now)
         return found if isinstance(found, Refusal) else None
     try:
-        config_revert(
-            reader_id=reader.pk, version=change.version - 1, expected_version=change.version, now=now
-        )
+        version_undo(reader_id=reader.pk, version=change.version, expected_version=change.version, now=now)
     except RankingError as error:
         return Refusal(error.code, error.message)
     return None

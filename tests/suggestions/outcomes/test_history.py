@@ -1,6 +1,7 @@
 """The history page: every answer, its change, its outcome, and the way back."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 
 import pytest
 from django.test import Client
@@ -10,6 +11,7 @@ from advisor.models import Run
 from advisor.selectors import run_suggestions_count
 from digest.days import day_of
 from digest.models import Reader, Subscription
+from ranking.config_body import body_effective, effective_body
 from ranking.entities import Mute, WeightChange
 from ranking.selectors import config_effective
 from ranking.services import (
@@ -32,7 +34,7 @@ from suggestions.services.resolve import (
     suggestion_snooze,
     suggestion_undo,
 )
-from tests.support.browser import ago, fresh_item, suggested
+from tests.support.browser import ago, fresh_item, subscribe, suggested
 from tests.support.factories import FeedbackFactory
 from tests.support.suggestion_worlds import visit
 
@@ -356,6 +358,102 @@ def test_undo_of_an_older_change_leaves_the_later_ones(page: Client, ada: Reader
     undo(page, "version", 1)
     effective = config_effective(reader_id=ada.pk)
     assert (effective.config.topics, effective.weight("gazette.example")) == ((), 1.4)
+
+
+UNDONE, BACK = "You undid a change", "You brought back what you had undone"
+
+
+def chess(reader: Reader) -> None:
+    seen = config_effective(reader_id=reader.pk).config.version
+    config_edit(reader_id=reader.pk, edit=ConfigEdit(topics=["chess"]), expected_version=seen, now=ago(1))
+
+
+def weighed(reader: Reader) -> None:
+    edit = ConfigEdit(source_weights={"gazette.example": 1.4})
+    seen = config_effective(reader_id=reader.pk).config.version
+    config_edit(reader_id=reader.pk, edit=edit, expected_version=seen, now=ago(1))
+
+
+def muted(reader: Reader) -> None:
+    mute_set(reader_id=reader.pk, mute=Mute("word", "war"), now=ago(1))
+
+
+def several(reader: Reader) -> None:
+    edit = ConfigEdit(topics=["chess"], keyword_boosts={"ev": 0.5}, taste="on")
+    seen = config_effective(reader_id=reader.pk).config.version
+    config_edit(reader_id=reader.pk, edit=edit, expected_version=seen, now=ago(1))
+
+
+def ordered(reader: Reader) -> None:
+    order_accept(reader=reader, version=config_effective(reader_id=reader.pk).config.version, now=ago(1))
+
+
+def state(reader: Reader) -> dict[str, object]:
+    return effective_body(config_effective(reader_id=reader.pk))
+
+
+@pytest.mark.parametrize("change", [chess, weighed, muted, several, ordered])
+def test_an_undo_of_an_undo_brings_back_exactly_what_was_undone_and_says_so(
+    page: Client, ada: Reader, change
+):
+    subscribe(ada)
+    before = state(ada)
+    change(ada)
+    after = state(ada)
+    words = [UNDONE, BACK, UNDONE, BACK]
+    for number, (said, wanted) in enumerate(zip(words, [before, after] * 2, strict=True), start=1):
+        body = undo(page, "version", number)
+        assert state(ada) == wanted
+        assert body.index(said) < body.index("<li>", body.index(said)), "the newest row"
+        assert "Undone: " in body
+    assert "There is nothing left of that change to undo." in undo(page, "version", 2)
+    assert state(ada) == after
+
+
+@pytest.mark.parametrize("steps", [*permutations(("undo 1", "undo 2", "undo 3")), ("undo 1", "undo 1")])
+def test_undos_in_any_order_change_only_what_their_own_row_says(page: Client, ada: Reader, steps):
+    """Two changes of one source and one of a topic: an undo whose change is over does nothing."""
+    subscribe(ada)
+    for version, edit in enumerate((
+        ConfigEdit(source_weights={"gazette.example": 1.4}),
+        ConfigEdit(source_weights={"gazette.example": 0.6}),
+        ConfigEdit(topics=["chess"]),
+    )):  # fmt: skip
+        config_edit(reader_id=ada.pk, edit=edit, expected_version=version, now=ago(3 - version))
+    weights = {"1": (1.4, 1.0), "2": (0.6, 1.4)}
+    for step in steps:
+        number, was = step.removeprefix("undo "), state(ada)
+        undo(page, "version", number)
+        weight, topics = config_effective(reader_id=ada.pk).weight("gazette.example"), state(ada)["topics"]
+        if number == "3":
+            assert topics == [] and state(ada) == was | {"topics": []}
+        else:
+            old, new = weights[number]
+            had = body_effective(was).weight("gazette.example")
+            assert weight == (new if had == old else had) and topics == was["topics"]
+
+
+def test_an_undo_on_today_is_told_as_one_and_taken_back_under_history(page: Client, ada: Reader):
+    fresh_item(ada, title="A plain one")
+    fresh_item(ada, hours=9, title="Chess")
+    page.get("/")
+    chess(ada)
+    page.get("/")
+    assert page.post("/ui/changes/undo", {"version": "1"}).url == "/"
+    body = body_of(page)
+    assert UNDONE in body and "You went back" not in body
+    assert "Undone: “chess” joined your interests." in undo(page, "version", 2)
+    assert state(ada)["topics"] == ["chess"] and BACK in body_of(page)
+
+
+def test_what_was_learned_comes_back_with_an_undo_of_its_undo(page: Client, ada: Reader):
+    subscribe(ada)
+    moved = WeightChange("gazette.example", 1.0, 1.1, 0.9, 6.0, "liked_more_than_usual")
+    weights_learn(changes={ada.pk: [moved]}, now=ago(30))
+    day = ago(30).astimezone(UTC).date().isoformat()
+    for what, ref, weight in (("learned", day, 1.0), ("version", 1, 1.1), ("version", 2, 1.0)):
+        undo(page, what, ref)
+        assert config_effective(reader_id=ada.pk).weight("gazette.example") == pytest.approx(weight)
 
 
 def test_a_change_that_was_changed_again_has_no_undo(page: Client, ada: Reader):
