@@ -94,7 +94,7 @@ def _draft(
         name=reader.get_short_name() or reader.username,
         date=day,
         weekly=weekly,
-        items=tuple(_mail_item(reader, entry, now) for entry in entries),
+        items=tuple(_mail_item(reader, entry, row, now) for entry, row in zip(entries, shown, strict=True)),
         more=0 if weekly else fresh - len(shown),
         digest_url=site_link(
             reverse("digest:today" if weekly else "digest:day", args=[] if weekly else [day])
@@ -107,7 +107,7 @@ def _draft(
     return MailDraft(content, tuple(shown))
 
 
-def _mail_item(reader: Reader, shown: ShownItem, now: datetime) -> MailItem:
+def _mail_item(reader: Reader, shown: ShownItem, row: Impression, now: datetime) -> MailItem:
     item = shown.item
     is_late = came_late(item.published_at, dated=item.dated_at, first_seen=item.first_seen_at)
     dated = item.published_at if is_late else age_moment(item)
@@ -130,6 +130,7 @@ def _mail_item(reader: Reader, shown: ShownItem, now: datetime) -> MailItem:
         page=f"{page}?from=mail",
         useful_url=useful,
         useless_url=useless,
+        is_again=row.slot == Impression.Slot.AGAIN,
     )
 
 

@@ -30,7 +30,8 @@ class MailItem:
     """The texts and links of one item in a mail.
 
     All addresses are absolute. `href` is the publisher's address, or this site's page of the item if the
-    publisher gave none. `by` and `also` may be empty.
+    publisher gave none. `by` and `also` may be empty. `is_again`: it stands below what is new, because the
+    reader passed it by on an earlier page.
     """
 
     title: str
@@ -45,6 +46,7 @@ class MailItem:
     page: str
     useful_url: str
     useless_url: str
+    is_again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ from digest.daily.store import exposures_log
 from digest.days import day_of
 from digest.feedback.services import feedback_give
 from digest.items.reading import item_open
+from digest.mail.content import draft_daily
 from digest.models import Digest, Exposure, Item, Reader, Story
+from digest.web.api.syndication import channel_of
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -240,3 +242,21 @@ def test_nothing_sinks_while_a_reader_reads_on_over_midnight_or_if_only_an_app_h
     Exposure.objects.update(door=Exposure.Door.FEED)
     page(ada, midnight + 8 * HOUR, door=None)
     assert {*slots(ada, midnight + HOUR).values()} == {"ranked"}
+
+
+@pytest.mark.django_db
+def test_every_door_has_what_was_passed_by_below_what_is_new(ada: Reader, now: datetime):
+    shelf(ada, now, count=5, hours=2)
+    page(ada, now)
+    at = now + DAY
+    for n in range(2):
+        ItemFactory(source=SourceFactory(key="s0.example"), published_at=at - (6 + n) * HOUR)
+    digest = digest_build(reader=ada, date=day_of(at, ada.zone), now=at)
+    order = list(digest.impressions.order_by("rank").values_list("item_id", flat=True))
+    assert [*slots(ada, at).values()] == ["ranked"] * 2 + ["again"] * 5
+    feed, _digests = channel_of(reader=ada, token="t", now=at)
+    pages = {item.pk: item.url for item in Item.objects.all()}
+    assert [item.url for item in feed.items] == [pages[pk] for pk in order]
+    mail = draft_daily(reader=ada, digest=digest, now=at)
+    assert [row.item_id for row in mail.shown] == order
+    assert [item.is_again for item in mail.content.items] == [False] * 2 + [True] * 5

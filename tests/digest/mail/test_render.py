@@ -9,10 +9,12 @@ from django.test import Client
 from django.utils import timezone
 from lxml import html as lxml_html
 
+from digest.daily.services import digest_build
+from digest.daily.store import exposures_log
 from digest.mail.due import MAIL_ITEMS
 from digest.mail.links import THUMB_LASTS, thumb_read, unsubscribe_read
 from digest.mail.send import digests_deliver
-from digest.models import Delivery, Story, Summary
+from digest.models import Delivery, Exposure, Story, Summary
 from ranking.config_body import ConfigEdit
 from ranking.services import config_edit
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory, confirmed
@@ -157,3 +159,23 @@ def test_a_models_words_are_named_as_such(ada, mailbox: Mailbox, now):
     _, text, html = arrived(mailbox, now)
     for part in (text, html):
         assert "Low tide at noon." in part and "Written by gpt-x" in part
+
+
+def test_a_line_stands_before_what_was_passed_by_on_an_earlier_page(ada, mailbox: Mailbox, now):
+    old = items(2, published_at=now - timedelta(hours=30))
+    digest = digest_build(reader=ada, date=(now - timedelta(days=1)).date(), now=now - timedelta(days=1))
+    exposures_log(digest=digest, door=Exposure.Door.PAGE, now=now - timedelta(days=1))
+    new = items(1, published_at=now - timedelta(hours=1))
+    line = "On an earlier page of yours"
+    _, text, html = arrived(mailbox, now)
+    told = [
+        one.text_content() for one in lxml_html.fromstring(html).xpath("//h2 | //p[contains(., 'earlier')]")
+    ]
+    assert told[:2] == [new[0].title, line] and {*told[2:]} == {one.title for one in old}
+    above, below = text.split(line)
+    assert new[0].title in above and all(one.title in below and one.title not in above for one in old)
+
+
+def test_a_mail_of_new_articles_alone_has_no_such_line(ada, mailbox: Mailbox, now):
+    items(2)
+    assert not any("On an earlier page" in part for part in arrived(mailbox, now)[1:])
