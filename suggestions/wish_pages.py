@@ -29,7 +29,7 @@ from suggestions.changes.topics import ADD_TOPIC
 from suggestions.proposals import Refusal
 from suggestions.services.wishes import WishAnswer, wish_accept, wish_drafts_again, wishes_draft
 from suggestions.views import moves_shown
-from suggestions.wishes.wish import WISH_CHARS_MAX, WISHES_MAX
+from suggestions.wishes.wish import WISH_CHARS_MAX, WISHES_MAX, Question
 
 # Drafts that stay beside those of an answer: of settings and of searches, of a sentence and of an answer.
 OTHERS_MAX = 4 * WISHES_MAX
@@ -135,7 +135,24 @@ def _page(answer: WishAnswer, reader_id: UUID) -> dict[str, Any]:
     ]
     signed = [*(one.signed for one in answer.searches), *(one.signed for one in answer.drafts)]
     words = answer.left or answer.words
-    return {"words": words, "left": answer.left, "answer": answer, "cards": cards, "signed": signed}
+    also = _also_asked(answer.question) if answer.question else []
+    return {
+        "words": words,
+        "left": answer.left,
+        "answer": answer,
+        "also": also,
+        "cards": cards,
+        "signed": signed,
+    }
+
+
+def _also_asked(question: Question) -> list[tuple[str, str]]:
+    """Return the parts of a wish that wait behind a question, each with the words that ask about it first."""
+    found = []
+    for n, part in enumerate(question.others):
+        words = "; ".join((part, question.part, *question.others[:n], *question.others[n + 1 :]))
+        found += [(part, words)] if len(words) <= WISH_CHARS_MAX else []
+    return found
 
 
 def _is_more_of_topic(change: Change) -> bool:

@@ -28,7 +28,15 @@ def words_from(clause: Clause, every: Sequence[Clause], asked: Sequence[Clause],
         parts.append(sentence[at:begin].strip(_ENDS))
         at = end
     rest = "; ".join(filter(None, (*parts, sentence[at:].strip(_ENDS))))
+    return with_direction(rest, clause, every, sentence)
+
+
+def with_direction(words: str, clause: Clause, every: Sequence[Clause], sentence: str) -> str:
+    """Return `words`, which begin with a clause, after the words of the direction that it shares.
+
+    "and chess" of "less football and chess" is "less chess".
+    """
     before = [one for one in every if one.span[0] < clause.span[0] and not one.inherited]
     if not clause.inherited or not before:
-        return rest
-    return f"{sentence[before[-1].span[0] : before[-1].begin].strip()} {rest}".strip()
+        return words
+    return f"{sentence[before[-1].span[0] : before[-1].begin].strip()} {words}".strip()

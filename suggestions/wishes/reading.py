@@ -15,7 +15,7 @@ from suggestions.wishes import lexicon, limits
 from suggestions.wishes.clauses import LENGTH_NOTE, NOT_UNDERSTOOD, clause_read
 from suggestions.wishes.grammar import Clause, clauses_read
 from suggestions.wishes.last_days import is_week_stretched
-from suggestions.wishes.left import left_note, words_from
+from suggestions.wishes.left import left_note, with_direction, words_from
 from suggestions.wishes.lookup import OFFERED_MAX, Lookup, carries
 from suggestions.wishes.questions import Asker
 from suggestions.wishes.unknown import is_clear, is_vague
@@ -87,7 +87,7 @@ def wishes_look_up(lookup: Lookup, today: date) -> Reading:
         # Without a "never" that was not read, a wish may be the opposite.
         return Reading(notes=(_(NOT_UNDERSTOOD).format(sentence[:SENTENCE_CHARS]),))
     undoes = bool(answers.undoing) and all(map(limits.UNDO_ALL.isdisjoint, answers.undoing))
-    question = _first_asked(asked)
+    question = _first_asked(asked, typed)
     left = words_from(beyond[0], typed, [one.clause for one, _question in asked], sentence) if beyond else ""
     notes_once = tuple(dict.fromkeys(notes))
     return Reading(tuple(chosen[:WISHES_MAX]), question, notes_once, left, undoes)
@@ -197,12 +197,14 @@ def _leads(before: Clause, clause: Clause, sentence: str) -> bool:
     return is_place and (not before.direction or before.last + 1 >= clause.first)
 
 
-def _first_asked(asked: Sequence[tuple[Asker, Question]]) -> Question | None:
+def _first_asked(asked: Sequence[tuple[Asker, Question]], every: Sequence[Clause]) -> Question | None:
     """Return the first question. Each of its answers leaves the others to be asked next."""
     if not asked:
         return None
     question = asked[0][1]
-    rest = "".join(f"; {asker.sentence[slice(*asker.clause.span)]}" for asker, _ in asked[1:])
-    choices = [replace(one, words=f"{one.words}{rest}") for one in question.choices]
+    spans = [(asker.clause, asker.sentence[slice(*asker.clause.span)], asker.sentence) for asker, _ in asked]
+    part, *others = (with_direction(words, clause, every, sentence) for clause, words, sentence in spans)
+    choices = [replace(one, words="; ".join((one.words, *others))) for one in question.choices]
     fitting = tuple(one for one in choices if len(one.words) <= WISH_CHARS_MAX)
-    return replace(question, choices=fitting, unknown=all(other.unknown for _, other in asked))
+    unknown = all(other.unknown for _, other in asked)
+    return replace(question, choices=fitting, unknown=unknown, part=part, others=tuple(others))

@@ -69,11 +69,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question back to the reader. `unknown`: the words name nothing known."""
+    """A question back to the reader about `part` of their words. `unknown`: the words name nothing known.
+
+    `others` are the other parts that are open, in the reader's words. They are asked about next: each choice
+    has them behind its own words.
+    """
 
     text: str
     choices: tuple[Choice, ...] = ()
     unknown: bool = False
+    part: str = ""
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,6 +220,30 @@ def test_what_is_understood_stays_beside_the_question_and_after_its_answer(page:
     assert len(answered.context["cards"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "also"),
+    [
+        ("more Ferries from Gazette and less chess from Herald", "less chess from Herald"),
+        ("less Ferries from Gazette and chess from Herald", "less chess from Herald"),
+        ("mehr Fähren aus Gazette und weniger Schach aus Herald", "weniger Schach aus Herald"),
+    ],
+)
+def test_what_is_not_asked_yet_stands_beside_the_question_and_can_be_asked_first(page: Client, words, also):
+    shown = page.post(WISHES, {"words": words})
+    first = shown.context["answer"].question
+    assert first and f">also: {also}</button>" in shown.content.decode()
+    ((_part, said),) = shown.context["also"]
+    turned = page.post(WISHES, {"words": said}).context["answer"].question
+    assert turned.part == also and len(turned.others) == 1, "the other waits now"
+    answered = page.post(WISHES, {"words": turned.choices[0].words}).context
+    then = page.post(
+        WISHES, {"words": answered["answer"].question.choices[0].words, "others": answered["signed"]}
+    )
+    assert then.context["answer"].question is None and len(then.context["cards"]) == 2, (
+        "both parts were answered"
+    )
+
+
 def test_a_mute_is_taken_back_in_words(page: Client, ada: Reader):
     [hidden] = page.post(WISHES, {"words": "kein Crypto bis Freitag"}).context["cards"]
     page.post(ACCEPT, {"draft": hidden["draft"].signed})
