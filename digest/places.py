@@ -235,7 +235,11 @@ def turn_take(who: object, line: str) -> bool:
 
 
 def turn_spare(who: object) -> None:
-    """Answer this request of the reader `who` beside their turn. It lets others go first as all do."""
+    """Answer this request of the reader `who` at once, without waiting for their other requests.
+
+    For small answers, such as pictures: a page with many of them would wait for each. Like all requests, it
+    lets readers who ask for less go first between its steps.
+    """
     if turn := getattr(_request, "turn", None):
         _share_begin(who)
         _request.had = True
@@ -243,6 +247,7 @@ def turn_spare(who: object) -> None:
 
 
 def _share_begin(who: object) -> None:
+    """Note whose request this is, and that it has let nobody go first yet: its computing time begins here."""
     if arrival := getattr(_request, "arrival", None):
         arrival.close()
     _request.who, _request.shared_s, _request.began_s = who, 0.0, time.thread_time()
@@ -269,7 +274,10 @@ def credential_check() -> None:
 
 
 def _turn_beside(for_s: float = math.inf) -> None:
-    """Let those who ask for more at once wait for this request, whose turn has ended: for `for_s` at most."""
+    """Count this request again after its turn has ended, for `for_s` at most.
+
+    As long as it is counted, readers who ask for more at once wait for it.
+    """
     if (turn := getattr(_request, "turn", None)) and _request.had:
         turn.enter_context(TURNS.beside(_request.who, for_s))
 

@@ -203,11 +203,11 @@ class Pool:
         return [row for key in topic_categories(term) for rows in both for row in rows.get(key, ())]
 
     def labelled(self, key: str, *, author: bool) -> Sequence[int]:
-        """Return the places of the candidates with a category, or an author, by its key."""
+        """Return the rows of the candidates that have the category, or the author, with this key."""
         return (self._authors() if author else self._categories()).get(key, ())
 
     def _categories(self) -> Mapping[str, list[int]]:
-        """Return the rows by category key. Computed once."""
+        """Return for each category, by its key, the rows of the candidates that have it. Computed once."""
         if self._by_category is None:
             self._by_category = {}
             for row, candidate in enumerate(self.candidates):
@@ -216,7 +216,10 @@ class Pool:
         return self._by_category
 
     def _authors(self) -> Mapping[str, list[int]]:
-        """Return the rows by key of an author's name. Computed once."""
+        """Return for each author, by the key of their name, the rows of the candidates they wrote.
+
+        A candidate with several authors is in the rows of each. Computed once.
+        """
         if self._by_author is None:
             self._by_author = {}
             for row, candidate in enumerate(self.candidates):

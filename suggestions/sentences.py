@@ -53,19 +53,19 @@ DETAILED = frozenset({"invalid_weight", "config_changed", "already_resolved"})
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The lowest and highest weight a reader may choose instead of the proposed one, and their names."""
+    """The lowest and the highest weight that a reader may choose instead of the proposed one, as texts."""
 
     low: str
     high: str
 
     @property
     def low_words(self) -> str:
-        """Return the lowest in words."""
+        """Return the lowest weight in words, such as "less than usual"."""
         return weight_words(float(self.low))
 
     @property
     def high_words(self) -> str:
-        """Return the highest in words."""
+        """Return the highest weight in words, such as "more than usual"."""
         return weight_words(float(self.high))
 
 

@@ -100,10 +100,14 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class WeekLines:
-    """Today and last week with a change, for a card.
+    """What a yes to a card would change, for the reader: in sentences, and as a few articles.
 
-    `comes` and `goes` are (article, name of its source) of the page that `words` ends with. If that is
-    today's, `later` tells of last week.
+    `words` tell of today's page. If its first ten stay the same, they go on with last week, and `later` is
+    "". Else `later` is the sentence about last week, which the card shows below the articles.
+
+    `comes` and `goes` are the articles that would come in and drop out, each with the name of its source: of
+    today's first ten if these change, else of last week. `source` is the key of the source that the card is
+    about, "" if it is about none.
     """
 
     words: str
@@ -238,7 +242,9 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
 def _measured(
     reader: Reader, effective: EffectiveConfig, pending: Sequence[Suggestion], now: datetime
 ) -> Measured:
-    """Return previews and last weeks by suggestion, and which ones headlines can check."""
+    """Return each suggestion's preview of today's page and effect on last week, by its id, and the ids of
+    those that can be checked by headlines. Measured once, as long as nothing it rests on changes.
+    """
 
     def make() -> Measured:
         with searching_once():  # today's articles are among last week's
@@ -335,10 +341,11 @@ def _effect(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
 def _week(
     row: Suggestion, effect: WeekEffect, preview: Preview, titles: Mapping[str, str]
 ) -> WeekLines | None:
-    """Return what today's first ten show after a yes, and what last week would have shown.
+    """Return what a yes to the suggestion `row` would change, or `None` if last week shows no change.
 
-    Three articles that come in and two that drop out are listed: of today's ten if these change, else of last
-    week.
+    `effect` is its effect on last week, `preview` that on today's page, and `titles` has the names of sources
+    by key. Up to three articles that come in are listed, and two that drop out. They are those of today's
+    first ten if these change, because the reader can look at that page. Else they are those of last week.
     """
     source = row.target_key if row.change.kind.of_source else ""
     name = titles.get(source, source)

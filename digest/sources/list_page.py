@@ -55,12 +55,16 @@ PACE_WEEKS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """One subscription on the sources page. `address` is "" if the feed is not fetched from one.
+    """One subscription on the sources page.
 
-    `level` is one of `ranking.setting_scale.LEVELS`, or "" for a weight between them. `trouble` is one of
-    `TROUBLES`. `others` counts the reader's other feeds of the same source, which share its weight and
-    ratings. A row has figures in a few words each: `liked` is `rated` for a row, `pace` tells how much the
-    feed brings, `came` when it last did, `unread` how much of that is unread.
+    - `address`: where the feed is fetched from, "" if it is not fetched.
+    - `health`, `condition`: how its fetches go, in words and as a value. `trouble`: one of `TROUBLES`, or "".
+    - `setting`, `figure`: the weight of its source, and that in figures with the part that ratings add.
+      `level`: one of `ranking.setting_scale.LEVELS`, "" for a weight between them.
+    - `thumbs`: the part of the weight that was learned from ratings, in figures.
+    - `rated`: how many of its articles were rated and liked, in words; `liked`: the same, shorter, for a row.
+    - `others`: how many other feeds of the same source the reader has, which share its weight and ratings.
+    - `pace`, `came`, `unread`: how much it brings, when it last did, and how much is unread, in words.
     """
 
     subscription: Subscription
@@ -92,7 +96,7 @@ class SourceLine:
 
     @property
     def is_newsletter(self) -> bool:
-        """Return whether it comes by mail."""
+        """Return whether the feed is a newsletter, which comes by mail."""
         return self.subscription.feed.own_address.startswith(NEWSLETTER_PREFIX)
 
     @property
@@ -121,7 +125,11 @@ class SourceLine:
 
     @property
     def source(self) -> str:
-        """Return the own name of its only feed, or a title that its feed agrees with, or its key."""
+        """Return the name of the feed's source, for a sentence about all its feeds.
+
+        If this is its only feed here and the reader has named it, it is that name. Else it is the title of
+        the source, or its key if the feed has no title yet.
+        """
         if self.subscription.own_name and not self.others:
             return self.subscription.own_name
         feed = self.subscription.feed
@@ -129,7 +137,8 @@ class SourceLine:
 
     @property
     def remarks(self) -> str:
-        """Return its settings that differ from the usual, besides its weight, in a few words each."""
+        """Return the subscription's settings that differ from the usual ones, in a few words each; its weight
+        is shown elsewhere."""
         models = "" if self.subscription.ai_enabled else _("no models")
         not_in_today = "" if self.subscription.in_today else _("not in Today")
         words = ngettext(

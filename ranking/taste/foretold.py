@@ -29,7 +29,12 @@ from ranking.taste.likeness import lean_alike, memberships
 
 @dataclass(frozen=True, slots=True)
 class Foretold:
-    """The thumbs of a reader, (thumbs,), each with the leans and likeness that other days give it."""
+    """A reader's thumbs, each with what the examples of other days predict for it.
+
+    `exponents` (thumbs,) are the predictions: the sum of leans and likeness, above 0 for an item that the
+    reader should like. `liked` (thumbs,) is 1 for a thumb up and 0 for one down. `rows` are the places of
+    these thumbs among the examples.
+    """
 
     exponents: Array
     liked: Array
@@ -100,7 +105,7 @@ def _foretell(
     centre: Floats,
     on_hold: Mapping[str, int],
 ) -> Foretold:
-    """Predict the rows of each of `parts` from all other rows."""
+    """Predict the examples of each of `parts`, which are their rows, from all examples that are not in it."""
     targets = targets_of(examples, topics)
     has = np.zeros((len(targets), len(examples)), dtype=np.bool_)
     for n, target in enumerate(targets):
@@ -120,7 +125,11 @@ def _foretell(
 
 
 def _alike(examples: Sequence[Example], centre: Floats) -> Floats:
-    """Return the memberships of the examples in each other, (examples, examples); 0 without a vector."""
+    """Return how much each example resembles each other one, (examples, examples), from 0 to 1.
+
+    Computed once for all days that are left out in turn. An example without a vector of meaning, such as one
+    in another language, resembles none: its row and its column are 0.
+    """
     vectors = vectors_of([one.meaning for one in examples])
     rows = centre_rows(vectors, centre)
     rows[~vectors.any(axis=1)] = 0.0
@@ -128,5 +137,9 @@ def _alike(examples: Sequence[Example], centre: Floats) -> Floats:
 
 
 def _likeness(alike: Floats, columns: Columns) -> Array:
+    """Return the likeness of some examples to all, in the plain form of `ranking.taste.likeness`.
+
+    `alike` are their rows of `_alike`. The weights of the examples that must not count are 0 in `columns`.
+    """
     surplus = columns.weight * (columns.liked - columns.base)
     return lean_alike(alike @ surplus, alike**2 @ columns.weight, columns.base)

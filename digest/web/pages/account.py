@@ -394,7 +394,10 @@ def oidc_again(request: HttpRequest) -> HttpResponse:
 
 
 def _leave_by(request: HttpRequest, lead: Callable[[], HttpResponse]) -> HttpResponse:
-    """Lead to the provider through a page of ours, or show an error if it does not answer."""
+    """Show the page of ours that leads the browser on to the provider, or an error if it does not answer.
+
+    `lead` asks the provider where that is, and returns a redirect to there.
+    """
     from digest.accounts.oidc import MALFORMED, address_with_nonce  # noqa: PLC0415  # with OIDC_ISSUER
 
     try:
@@ -409,12 +412,17 @@ def _leave_by(request: HttpRequest, lead: Callable[[], HttpResponse]) -> HttpRes
 
 
 def _asked_at_provider(request: HttpRequest, ask: Callable[[], HttpResponse]) -> HttpResponse:
-    """Return `ask()`, which waits for the provider; the error page if as many wait already as may."""
+    """Return the answer of `ask`, a step of the sign-in that waits for the provider's server.
+
+    Only a few requests may wait for it at a time, so that a provider that hangs cannot take all threads. If
+    there is no place left, `ask` is not called, and the answer is the page that says so (503).
+    """
     with SIGN_INS.place(object()) as has_place:
         return ask() if has_place else _provider_silent(request)
 
 
 def _provider_silent(request: HttpRequest) -> HttpResponse:
+    """Return the page that says that the provider cannot be reached (503)."""
     page = {"name": settings.OIDC_NAME, "unreachable": True}
     return render(request, "socialaccount/authentication_error.html", page, status=503)
 
