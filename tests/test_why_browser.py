@@ -56,8 +56,9 @@ def test_reasons_open_below_the_row_and_cover_nothing(page: Page, ada: Reader, w
             "a row without a reason has the way to all of them"
         )
         why.click()
-        title, table = row.locator("h2").bounding_box(), row.locator(".sum").first.bounding_box()
-        assert table["y"] >= title["y"] + title["height"]
+        title, said = row.locator("h2").bounding_box(), row.locator(".why-said").bounding_box()
+        assert said["y"] >= title["y"] + title["height"] and not row.locator(".sum").first.is_visible()
+        row.locator(".how > summary").click()
         assert row.evaluate(COVERED, PARTS) == []
         row.locator(".sum").first.hover()
         assert row.evaluate(COVERED, PARTS) == [], "under the pointer"
@@ -73,10 +74,10 @@ def test_reasons_beside_an_open_article_stand_in_the_article(page: Page, ada: Re
     page.goto("/")
     page.locator("article.item .why > summary").first.click()
     page.locator("article.item h2 a").first.click()
-    page.locator(".pane .sum").wait_for()
-    assert not page.locator("article.item .sum").first.is_visible()
-    title, table = (page.locator(f".pane {one}").bounding_box() for one in ("h2.title", ".sum"))
-    assert table["y"] >= title["y"] + title["height"]
+    page.locator(".pane .why-said").wait_for()
+    assert not page.locator("article.item .why-said").first.is_visible()
+    title, said = (page.locator(f".pane {one}").bounding_box() for one in ("h2.title", ".why-said"))
+    assert said["y"] >= title["y"] + title["height"]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,9 @@ def test_reasons_of_a_rating_are_given_after_a_reload_too(
     item = Item.objects.get(title="A lamp of the harbour")
     FeedbackFactory(reader=ada, item=item, useful=useful, at=timezone.now())
     page.goto("/")
-    row, question = page.locator("article.item").first, page.locator(".tags > summary")
+    if not useful:
+        page.get_by_text("What you called not useful today").click()
+    row, question = page.locator(f"#item-{item.pk}"), page.locator(".tags > summary")
     assert not question.is_visible()
     height = row.bounding_box()["height"]
     if width == 360:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from digest.daily.candidates import signals_for
-from digest.daily.item_words import FOUND
 from digest.daily.presentation import ScoredItem
+from digest.daily.why_words import FOUND
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.items.listing import EPOCH, MICROSECOND, ListFilter, Span, list_ids, list_items
 from digest.items.selectors import CANDIDATE_FIELDS

@@ -10,9 +10,9 @@ from django.db.models import F
 
 from digest.daily.candidates import DayCandidates, signals_for
 from digest.daily.diversity import Choice, source_cap
-from digest.daily.item_words import FOUND
 from digest.daily.presentation import ScoredItem, ShownItem
 from digest.daily.spread import AbsenceItem, Section, absence_spread
+from digest.daily.why_words import FOUND
 from digest.days import day_begin, day_of
 from digest.entities import DIGEST_SIZE
 from digest.items.meanings import topics_about

@@ -7,16 +7,27 @@ from typing import Any
 
 from digest.daily.compose import NOVELTY, NOVELTY_EVERY
 from digest.daily.diversity import AGAIN, RATED, RESERVED
+from digest.daily.score_parts import (
+    TASTE_UNSEEN,
+    about_worth,
+    agreement_part,
+    community_part,
+    lean_chosen,
+    reading_part,
+    reported_by,
+    similarity_part,
+    taste_factor,
+    topics_about,
+)
+from digest.daily.taste_words import similar_chip, taste_chip, taste_reasons
+from digest.daily.why_words import FOUND, why_sentence
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.feeds.health import FeedCondition
-from ranking.common.text import words_cut
 from ranking.config_words import weight_of_source, weight_parts_words
 from ranking.entities import WEIGHT_DEFAULT
 from ranking.language import date_words, figure, gettext_noop, ngettext, percent, pgettext, times
 from ranking.language import gettext as _
-from ranking.meaning.topics import ABOUT_WORTH
-from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
-from ranking.taste.entities import ARTICLE, AUTHOR, CATEGORY, SOURCE, TasteReason
+from ranking.scoring import INTEREST_MIN
 
 LEDE_CHARS = 320
 # The longest word that is kept whole by cutting before it, in characters.
@@ -28,16 +39,8 @@ DATED_AFTER = timedelta(days=7)
 # Signals weaker than this move nothing that a reader would notice, so they get no chip.
 SIGNAL_MIN = 0.2
 CHIPS_MAX = 4
-# A factor of taste between these gets no chip.
-TASTE_UNSEEN = (0.87, 1.15)
-# Weaker leans are no reason worth showing. Of the others, at most this many, with this much of a title. A
-# chip has room for less: two lines beside the thumbs of a phone.
-LEAN_SHOWN_MIN = 0.02
-TASTE_REASONS_MAX, TITLE_CHARS, CHIP_TITLE_CHARS = 3, 80, 24
 # A part that two decimals would show as 0.00 gets no line.
 SHOWN_MIN = 0.005
-# The slot of an item that is in no digest here.
-FOUND = "found"
 DRAWN = gettext_noop("from a source you rarely see")
 NEVER_MISSED = gettext_noop("never missed")
 LATEST = gettext_noop("latest of a source you added")
@@ -55,11 +58,13 @@ class BreakdownLine:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The explanation of an item's score: a few chips, and the whole breakdown."""
+    """The explanation of an item's score: a few chips, the whole breakdown, and a sentence with the strongest
+    reasons."""
 
     chips: tuple[str, ...]
     lines: tuple[BreakdownLine, ...]
     total: str
+    sentence: str = ""
 
 
 def score_explain(
@@ -79,6 +84,7 @@ def score_explain(
     """
     interest = _interest_lines(parts, found or {})
     age = _age_counted(parts, age or age_phrase(parts["age_hours"]))
+    sentence = why_sentence(parts, source, slot, age)
     lines = (
         BreakdownLine(
             source,
@@ -90,7 +96,7 @@ def score_explain(
         *interest,
         *_taste_lines(parts, source),
     )
-    return Explanation(score_chips(parts, source, slot), lines, _figure(score))
+    return Explanation(score_chips(parts, source, slot), lines, _figure(score), sentence)
 
 
 def _age_counted(parts: Mapping[str, Any], age: str) -> str:
@@ -113,99 +119,6 @@ def _taste_lines(parts: Mapping[str, Any], source: str) -> list[BreakdownLine]:
         return []
     words = "; ".join(taste_reasons(parts, source)) or _("by your ratings")
     return [BreakdownLine(_("Your taste"), words, times(_figure(factor)))]
-
-
-def taste_factor(parts: Mapping[str, Any]) -> float:
-    """Return the factor of the reader's taste; 1 for a score stored without one."""
-    return float(parts.get("taste", 1.0))
-
-
-def taste_reasons(parts: Mapping[str, Any], source: str) -> list[str]:
-    """Return up to three reasons for the factor of taste, those for its direction first.
-
-    `source` is the name of the item's source in them.
-    """
-    return [_taste_reason(one, source) + _against_count(one) for one in _leans_shown(parts)]
-
-
-def _leans_shown(parts: Mapping[str, Any]) -> list[TasteReason]:
-    up = taste_factor(parts) >= 1
-    reasons = [TasteReason(*one) for one in parts.get("tastes", ())]
-    strong = [one for one in reasons if abs(one.lean) >= LEAN_SHOWN_MIN]
-    strong.sort(key=lambda one: ((one.lean > 0) is not up, -abs(one.lean)))
-    return strong[:TASTE_REASONS_MAX]
-
-
-def _taste_chip(reason: TasteReason) -> str:
-    """Return a reason of taste in a few words. The name of the source stands beside them."""
-    if reason.kind != ARTICLE or not reason.label:
-        return _taste_reason(reason, "")
-    if not reason.thumbs:
-        words = _("more like “{title}”")
-    else:
-        words = _("like “{title}”") if reason.likes else _("like “{title}”, not liked")
-    return words.format(title=words_cut(reason.label, CHIP_TITLE_CHARS))
-
-
-def _similar_chip(parts: Mapping[str, Any]) -> str:
-    """Return the chip of an item that is like the reader's likes. It names one of these if one stands out."""
-    liked = (one for one in _leans_shown(parts) if one.kind == ARTICLE and one.likes and one.label)
-    reason = next(liked, None)
-    return _taste_chip(reason) if reason else _("like what you found useful")
-
-
-def _taste_reason(reason: TasteReason, source: str) -> str:
-    if reason.kind == ARTICLE:
-        return _article_reason(reason)
-    label = source if reason.kind == SOURCE else reason.label
-    if not reason.thumbs:
-        words = _("{label}, which you asked for more of") if label else _("you asked for more from it")
-        return words.format(label=label)
-    words = _counted(reason.kind, reason.thumbs, bool(label))
-    return words.format(label=label, likes=reason.likes, thumbs=reason.thumbs)
-
-
-def _counted(kind: str, thumbs: int, has_label: bool) -> str:
-    """Return the words for the likes among the thumbs on a target, which say what was counted."""
-    if not has_label:
-        return ngettext("{likes} of its {thumbs} liked", "{likes} of its {thumbs} liked", thumbs)
-    if kind == SOURCE:
-        return ngettext(
-            "you liked {likes} of {thumbs} from {label}", "you liked {likes} of {thumbs} from {label}", thumbs
-        )
-    if kind == AUTHOR:
-        return ngettext(
-            "you liked {likes} of {thumbs} by {label}", "you liked {likes} of {thumbs} by {label}", thumbs
-        )
-    if kind == CATEGORY:
-        return ngettext(
-            "you liked {likes} of {thumbs} in “{label}”", "you liked {likes} of {thumbs} in “{label}”", thumbs
-        )
-    return ngettext(
-        "you liked {likes} of {thumbs} about “{label}”",
-        "you liked {likes} of {thumbs} about “{label}”",
-        thumbs,
-    )
-
-
-def _against_count(reason: TasteReason) -> str:
-    """Return words for a lean that its count would contradict: it is against the reader's usual rate."""
-    if reason.kind == ARTICLE or not reason.thumbs or (reason.lean > 0) is (2 * reason.likes > reason.thumbs):
-        return ""
-    return _(", more than usual") if reason.lean > 0 else _(", less than usual")
-
-
-def _article_reason(reason: TasteReason) -> str:
-    """Return the words for an example that an item is like."""
-    if not reason.label:
-        return _("like what you found useful") if reason.likes else _("like what you did not find useful")
-    if not reason.thumbs:
-        words = _("like “{title}”, which you want more of")
-    elif reason.likes:
-        words = _("like “{title}”, which you liked")
-    else:
-        words = _("like “{title}”, which you did not like")
-    return words.format(title=words_cut(reason.label, TITLE_CHARS))
 
 
 def _weight_words(parts: Mapping[str, Any]) -> str:
@@ -260,12 +173,9 @@ def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[
 
     Similarity has no part of its own: it is the rest that the other lines leave.
     """
-    community, sources = COMMUNITY_GAMMA * parts["community"], reported_by(parts)
-    agreed = float(agreement(sources))
-    reading = parts.get("reading", 0.0)
+    community, sources = community_part(parts), reported_by(parts)
+    agreed, reading = agreement_part(parts), reading_part(parts)
     worths = {topic: about_worth(parts, topic) for topic in topics_about(parts)}
-    topics = len(parts["topics"]) + sum(worths.values())
-    named = topics + sum(parts["boosts"].values()) + community + agreed + reading
     matched = {term: ", " + _("matched {how}").format(how=how) for term, how in found.items()}
     lines = []
     for topic in parts["topics"]:
@@ -281,7 +191,7 @@ def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[
         lines.append(_part_line(_("Keyword"), words, boost))
     if parts["similarity"] and parts["interest"] > INTEREST_MIN:
         words = _("{share} like what you found useful").format(share=percent(parts["similarity"]))
-        lines.append(_part_line(_("Similarity"), words, parts["interest"] - 1 - named))
+        lines.append(_part_line(_("Similarity"), words, similarity_part(parts)))
     if community:
         lines.append(_part_line(_("Readers here"), _("how they rated it"), community))
     if agreed:
@@ -303,21 +213,6 @@ def _reading_words(parts: Mapping[str, Any]) -> str:
     return words.format(opened=parts["opened"], shown=parts["shown"])
 
 
-def reported_by(parts: Mapping[str, Any]) -> int:
-    """Return how many of the reader's sources reported the item; 1 for a score stored without that number."""
-    return int(parts.get("reported_by", 1))
-
-
-def topics_about(parts: Mapping[str, Any]) -> list[str]:
-    """Return the topics that the item is about by meaning, or none if its score was stored without them."""
-    return list(parts.get("about", ()))
-
-
-def about_worth(parts: Mapping[str, Any], topic: str) -> float:
-    """Return the interest that a topic adds to an item about it; a half if its score was stored without."""
-    return float(parts.get("about_worths", {}).get(topic, ABOUT_WORTH))
-
-
 def _part_line(label: str, words: str, value: float) -> BreakdownLine:
     return BreakdownLine(label, words, f"{'+' if value >= 0 else '−'} {figure(abs(value))}", part=True)
 
@@ -335,9 +230,9 @@ def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> 
     if (sources := reported_by(parts)) > 1:
         chips.append(_("{n} of your sources").format(n=sources))
     if not TASTE_UNSEEN[0] < taste_factor(parts) < TASTE_UNSEEN[1]:
-        chips += map(_taste_chip, _leans_shown(parts)[:1])
+        chips += [taste_chip(lean)] if (lean := lean_chosen(parts)) else []
     elif parts["similarity"] >= SIGNAL_MIN:
-        chips.append(_similar_chip(parts))
+        chips.append(similar_chip(parts))
     if parts["community"] >= SIGNAL_MIN:
         chips.append(_("useful to readers here"))
     return tuple(chips[:CHIPS_MAX])

@@ -13,7 +13,6 @@ from digest.articles.pictures import pictures_prepare
 from digest.daily.candidates import signals_for
 from digest.daily.changes import Mark
 from digest.daily.item_words import (
-    FOUND,
     Explanation,
     age_phrase,
     age_words,
@@ -26,6 +25,7 @@ from digest.daily.item_words import (
     settings_changes,
     summary_origin,
 )
+from digest.daily.why_words import FOUND
 from digest.entities import RatedItem
 from digest.feedback.reasons import SuggestedReason
 from digest.feedback.selectors import feedback_by_items, reason_tags

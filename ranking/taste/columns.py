@@ -16,7 +16,7 @@ from ranking.taste.learn import (
     strongest_first,
     targets_of,
 )
-from ranking.taste.likeness import Array, most_alike
+from ranking.taste.likeness import NAMED_FROM, Array, most_alike
 from ranking.taste.signal import TasteSignal, factors_of
 
 
@@ -109,7 +109,8 @@ class TasteColumns:
             nearest, alike = most_alike(vectors_of([packed[n] for n in some]), vectors, signal.centre)
             for n, at, near in zip(some, nearest.tolist(), alike.tolist(), strict=True):
                 # That a rated article is like itself tells nobody anything.
-                label = examples[at].title if near > 0 and examples[at].item_id != ids[n] else ""
+                is_named = near >= NAMED_FROM and examples[at].item_id != ids[n]
+                label = examples[at].title if is_named else ""
                 found[n] = TasteReason(ARTICLE, label, int(liked), int(not examples[at].named), leans[n])
         return [
             one or (TasteReason(ARTICLE, "", int(lean > 0), 1, lean) if lean else None)

@@ -58,8 +58,9 @@ SOURCE, TOPIC, CATEGORY, AUTHOR, ARTICLE = "source", "topic", "category", "autho
 class TasteReason:
     """A part of an item's taste: a target, the likes among the thumbs on it, and its lean in log-odds.
 
-    For an `ARTICLE` the label is the title of the most similar example, "" if none stands out. `likes` says
-    whether the reader liked it (1) or not (0), and `thumbs` whether they rated it (1) or named it (0).
+    For an `ARTICLE` the label is the title of the most similar example, "" if none is similar enough to name.
+    `likes` says whether the reader liked it (1) or not (0), and `thumbs` whether they rated it (1) or named
+    it (0).
     """
 
     kind: str

@@ -43,6 +43,10 @@ LIKENESS_MAX = 1.0
 STEPS_MAX, STEP_MIN = 30, 1e-3
 # A smaller cosine says nothing: items of two feeds without a common subject reach it now and then.
 ALIKE_FROM = 0.2
+# From this cosine on an example is named as a reason: 97 of 100 are then about the same subject as the item
+# by the labels of BBC, and 87 of 100 by those of AG News. From a cosine of .2 it is 82 and 70
+# (`tests.lab meaning`).
+NAMED_FROM = 0.5
 # The variance of true log-odds between groups of similar items, in the plain form.
 PLAIN_SPREAD = 1.0
 # Rows in one pass: 2,000 x 300 memberships are 2.4 MB.
@@ -111,12 +115,10 @@ def lean_alike(surplus: NDArray[np.floating], squares: NDArray[np.floating], bas
 
 
 def most_alike(items: Vectors, examples: Vectors, centre: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Return for each item the number of the most similar example, and its membership, both (items,)."""
-    if not len(examples):
-        return np.zeros(len(items), dtype=np.int64), np.zeros(len(items), dtype=np.float32)
-    alike = memberships(centre_rows(items, centre), centre_rows(examples, centre))
-    nearest = alike.argmax(axis=1)
-    return nearest, np.take_along_axis(alike, nearest[:, None], axis=1)[:, 0]
+    """Return for each item the number of the most similar example, and the cosine with it, both (items,)."""
+    cosines = centre_rows(items, centre) @ centre_rows(examples, centre).T
+    nearest = cosines.argmax(axis=1)
+    return nearest, np.take_along_axis(cosines, nearest[:, None], axis=1)[:, 0]
 
 
 def centre_of(total: Sequence[float] | Floats | None, count: float, usual: Floats) -> Floats:

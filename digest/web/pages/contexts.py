@@ -12,7 +12,7 @@ from digest.daily.changes import mark_of, order_change_read
 from digest.daily.diversity import ExclusionReason, exclusion_explain, reasons_describe
 from digest.daily.first_fetch_notice import notice_today
 from digest.daily.gone import GoneReason
-from digest.daily.item_words import FOUND, is_impersonal, place_explain, score_since, was_drawn
+from digest.daily.item_words import is_impersonal, place_explain, score_since, was_drawn
 from digest.daily.presentation import (
     ScoredItem,
     ShownItem,
@@ -31,6 +31,7 @@ from digest.daily.selectors import (
     item_place,
 )
 from digest.daily.services import digest_current, digest_filled
+from digest.daily.why_words import FOUND
 from digest.days import day_of, month_first, month_of
 from digest.entities import DIGEST_SIZE, RatedItem, counts_unread
 from digest.feedback.selectors import feedback_counts

@@ -231,7 +231,7 @@ def test_an_old_item_that_came_late_is_not_called_new(ago, words):
     ("likes", "thumbs", "chip", "line"),
     [
         (16, 17, "16 of its 17 liked", "you liked 16 of 17 from Gazette"),
-        (0, 0, "you asked for more from it", "Gazette, which you asked for more of"),
+        (0, 0, "you asked for more from it", "you asked for more from Gazette"),
     ],
 )
 def test_a_chip_leaves_out_the_source_that_stands_beside_it_and_the_sum_names_it(

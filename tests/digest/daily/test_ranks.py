@@ -61,15 +61,13 @@ def test_the_page_names_the_day_the_rank_and_what_it_rests_on(page: Client, ada:
     assert place_text(page, second) == f"No. 2 in your digest of {day}. It has that place by its score."
 
 
-def test_a_drawn_item_says_so_in_words_and_as_a_chip(page: Client, ada: Reader):
+def test_a_drawn_item_says_so_in_its_place_and_in_a_sentence(page: Client, ada: Reader):
     item = fresh_item(ada)
     build(ada)
     Impression.objects.filter(item=item).update(slot="novelty", propensity=0.2)
     assert "drawn, from a source you rarely see" in place_text(page, item)
-    assert (
-        '<span class="chip small quiet">from a source you rarely see</span>'
-        in page.get(f"/ui/item/{item.pk}").content.decode()
-    )
+    sentence = '<p class="why-said">It was drawn, from a source that you rarely see.</p>'
+    assert sentence in page.get(f"/ui/item/{item.pk}").content.decode()
 
 
 def test_an_item_left_out_says_why_and_how_it_scored(page: Client, ada: Reader):
