@@ -126,3 +126,31 @@ def rounded(text: str) -> tuple[float, float]:
     number = Decimal(text)
     half = Decimal(1).scaleb(int(number.as_tuple().exponent)) / 2
     return float(number - half), float(number + half)
+
+
+def test_a_liked_article_is_named_only_by_what_is_clearly_like_it():
+    """After three thumbs an article was "like" one about something else, which shared a word with it."""
+    liked = "Ferries return to the harbour after the storm"
+    titles = {
+        "The harbour reopened to ferries after the storm": liked,
+        "Storm closes the harbour, and ferries stay in port": liked,
+        "The opera house opens its season with a new soprano": "",
+        "A new port of the game comes to consoles after a long wait": "",
+        "How ships of the line were built": "",
+    }
+    packed = [one.tobytes() for one in meaning_vectors([liked, *titles], [""] * (len(titles) + 1))]
+    examples = [Example(99, "a.example", True, NOW, liked, meaning=packed[0])]
+    candidates = [Candidate(n, "b.example", title, "", NOW) for n, title in enumerate(titles)]
+    found = likeness_made(examples, packed[1:], usual_centre(), NOW)
+    vectors = dict(enumerate(packed[1:]))
+    taste = TasteSignal(
+        examples, NOW, likeness=dict(enumerate(found.tolist())), vectors=vectors, centre=usual_centre()
+    )
+    scored = rank(candidates, EffectiveConfig(Config(taste=TasteLevel.STRONG)), NOW, Signals(taste=taste))
+    named = {
+        one.candidate.title: reason.label
+        for one in scored
+        for reason in one.parts.tastes
+        if reason.kind == "article"
+    }
+    assert named == titles
