@@ -395,13 +395,13 @@ def test_a_page_beyond_the_last_says_so(page: Client, ada: Reader):
 
 @pytest.mark.parametrize("density", ["compact", "comfortable"])
 def test_what_is_found_is_listed_as_under_all(page: Client, ada: Reader, density: str):
-    """All but the marks on words, the snippet, and the button that marks the rows above."""
+    """All but the marks on words, the snippet, and the menu that marks the rows above or below."""
     fresh_item(ada, title="Lamp and kettle", text="A lamp. " * 60)
     Reader.objects.update(list_density=density)
     rows = []
     for address in ("/ui/all", "/ui/search?q=lamp"):
         row = re.search(r"<article.*</article>", page.get(address).content.decode(), re.DOTALL)[0]
-        row = re.sub(r'<button form="marks" name="above".*?</button>|</?mark>|<p class="lede.*?</p>', "", row)
+        row = re.sub(r'<details class="menu around">.*?</details>|</?mark>|<p class="lede.*?</p>', "", row)
         rows.append(re.sub(r'name="(next|csrf\w+)" value="[^"]+"', "", row).split())
     assert rows[0] == rows[1]
 

@@ -334,7 +334,7 @@ def test_filters_stay_in_the_addresses_of_pages_and_orders_and_in_the_form(clien
     asked = {"q": "lamp", "source": "quay.example", "since": day, "unread": "1"}
     body = client.get("/ui/search", asked).content.decode()
     here = f"q=lamp&amp;source=quay.example&amp;since={day}&amp;unread=1"
-    assert f'href="?{here}&amp;order=newest"' in body
+    assert f'href="/ui/search?{here}&amp;order=newest"' in body
     assert f'rel="next" href="?{here}&amp;order=best&amp;page=2"' in body
     assert '<option value="quay.example" selected>' in body
     assert f'name="since" value="{day}"' in body

@@ -30,7 +30,7 @@ NAMES = names()
         ("length", "nothing shorter than 500 words"),
         ("order", "sort by date"),
         ("order", "oldest first"),
-        ("order", "show me the oldest articles first, please"),
+        ("order", "show me the oldest articles first please"),
         ("order", "Bitte die ältesten Artikel zuerst"),
         ("mail", "schick mir das jeden Morgen per Mail"),
         ("deed", "can you summarise every article"),

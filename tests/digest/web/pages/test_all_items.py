@@ -476,7 +476,7 @@ def test_the_list_of_one_feed_leads_to_its_settings(page: Client, ada: Reader):
     feed = Feed.objects.get(source="gazette.example")
     for query, leads in (("?source=gazette.example", True), (f"?feed={feed.pk}", True), ("", False)):
         body = page.get(f"{ALL}{query}").content.decode()
-        assert (f'href="/ui/sources/{feed.pk}">Settings of this source</a>' in body) == leads
+        assert (f'href="/ui/sources/{feed.pk}" aria-label="Settings of this source">' in body) == leads
 
 
 @pytest.mark.parametrize("query", ["", "?unread=1", "?order=best", "?source=gazette.example", "?folder=News"])
