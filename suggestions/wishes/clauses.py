@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from ranking.common.text import TOPIC_MAX_CHARS, fold, topic_key
+from ranking.common.text import FUNCTION_WORDS, TOPIC_MAX_CHARS, fold, topic_key
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
 from ranking.source_rules import DAILY_LIMIT_MAX, SHELF_HOURS_MAX
@@ -29,9 +29,9 @@ from suggestions.changes.daily_limits import LIMIT
 from suggestions.changes.never_missed import KEEP
 from suggestions.changes.shelf_lives import AGE
 from suggestions.wishes import lexicon, limits
-from suggestions.wishes.grammar import Clause, target_special
+from suggestions.wishes.grammar import Clause
 from suggestions.wishes.last_days import NUMBERS
-from suggestions.wishes.lexicon import AGAINST, UNCLEAR
+from suggestions.wishes.lexicon import AGAINST, UNCLEAR, target_special
 from suggestions.wishes.lookup import OFFERED_MAX, Lookup, means_nothing
 from suggestions.wishes.questions import IS_THIS, WHICH, Asker, target_words
 from suggestions.wishes.rule_words import ALWAYS_SHOWN, NEVER_MISS, OUT_OF_TODAY, SHELF
@@ -58,13 +58,10 @@ from suggestions.wishes.wish import (
     Wish,
 )
 
-TASTE_WAYS = {MORE: "my ratings count more", LESS: "my ratings count less"}
 ALL_FRESH, ALL_TASTE = Target(FRESHNESS, FRESHNESS, FRESHNESS), Target(TASTE, TASTE, TASTE)
 LENGTH_NOTE = gettext_noop("“{}”: settings know nothing of an item’s length, so that was left out.")
-NOT_UNDERSTOOD = gettext_noop(
-    "Not understood: “{}”. Say more, less, mute, newer or older, and of what: "
-    "“less crypto, more from Gazette”."
-)
+# What a clause becomes that is not understood.
+MISSED = ""
 # A name this close is taken for the intended one. The change is shown before it is made.
 TAKEN_SHARE = 0.9
 # What only a source can have, and the changes that a word can have instead.
@@ -93,7 +90,7 @@ NO_AGE = gettext_noop(
 
 
 def clause_read(asker: Asker, today: date) -> Wish | Question | str:
-    """Return the wish, the question or the note that the clause of `asker` becomes."""
+    """Return the wish, the question or the note that the clause of `asker` becomes; `MISSED` for none."""
     clause = asker.clause
     if clause.limit:
         return _impossible(asker)
@@ -112,7 +109,7 @@ def clause_read(asker: Asker, today: date) -> Wish | Question | str:
         and not clause.about
     ):
         # "No football this week or weekend": a time that was not read is no word to mute.
-        return _(NOT_UNDERSTOOD).format(asker.part)
+        return MISSED
     # "Bring back what I muted."
     is_all = special == "all" or (clause.direction == UNMUTE and words <= lexicon.CARRYING)
     if not clause.target or is_all:
@@ -126,7 +123,7 @@ def clause_read(asker: Asker, today: date) -> Wish | Question | str:
         if bound is not None:
             return bound
     if len(clause.target) > TOPIC_MAX_CHARS or (words <= lexicon.CARRYING and is_bare(asker)):
-        return _(NOT_UNDERSTOOD).format(asker.quoted(clause.target))
+        return MISSED
     found = asker.found
     if len(found) > 1:
         return _ask_which(asker, found)
@@ -150,8 +147,7 @@ def _impossible(asker: Asker) -> Wish | Question | str:
     if clause.limit == limits.TASTE and clause.direction in _BY_TASTE:
         return Wish(_BY_TASTE[clause.direction], ALL_TASTE, clause.amount)
     if clause.limit == limits.TASTE:
-        more, less = _("My ratings count more"), _("My ratings count less")
-        return asker.ask(text, [asker.choice(more, TASTE_WAYS[MORE]), asker.choice(less, TASTE_WAYS[LESS])])
+        return asker.ask(text, [asker.alike(TASTE, MORE), asker.alike(TASTE, LESS)])
     if clause.limit != limits.PRAISE and asker.part != asker.sentence.strip(" .!?"):
         text = f"“{asker.part}”: {text}"
     if clause.limit not in (limits.QUESTION, limits.VARIETY):
@@ -185,11 +181,7 @@ def _source_rule(asker: Asker) -> Wish | Question | str | None:
     most = NUMBERS.get(number) or (int(number) if number.isdecimal() else 0)
     if kind == LIMIT and (len(found or sources) > 1 or not sources or not 1 <= most <= DAILY_LIMIT_MAX):
         choices = asker.changes([LESS], _named(asker))
-        return (
-            asker.ask(_(_ONLY_SOURCES[LIMIT][0]), choices)
-            if choices
-            else _(NOT_UNDERSTOOD).format(asker.part)
-        )
+        return asker.ask(_(_ONLY_SOURCES[LIMIT][0]), choices) if choices else MISSED
     if len(sources) > 1:
         return asker.ask(_(WHICH), [asker.rule(rule, source) for source in sources[:OFFERED_MAX]])
     if not sources:
@@ -228,7 +220,7 @@ def _rule_of_none(rule: str, asker: Asker, among: Target | None) -> Question | s
         return asker.ask(text, [asker.rule(rule, source) for source in near])
     text, ways = _ONLY_SOURCES[kind]
     if not found and len(clause.target.split()) > NAME_WORDS_MAX:
-        return _(NOT_UNDERSTOOD).format(asker.part)
+        return MISSED
     targets = found or [lookup.word(clause.target)]
     return asker.ask(f"“{{short}}”: {_(text)}", asker.changes(ways, targets[:2]))
 
@@ -343,10 +335,7 @@ def _directions_open(clause: Clause, target: Target, lookup: Lookup) -> tuple[st
 def _fresh(special: str, asker: Asker) -> Wish | Question | str:
     """Return the wish about freshness, which counts for all items equally."""
     clause, opposite = asker.clause, {FRESHER: OLDER, OLDER: FRESHER}
-    ways = {
-        FRESHER: asker.choice(_("Newer items first"), "newer"),
-        OLDER: asker.choice(_("Items stay longer"), "older"),
-    }
+    ways = {way: asker.alike(FRESHNESS, way) for way in opposite}
     if clause.direction not in opposite and special:
         wanted = {MORE: special, LESS: opposite[special], NONE: opposite[special]}.get(clause.direction)
         if wanted and not clause.inherited:
@@ -368,7 +357,7 @@ def _no_target(asker: Asker) -> Question | str:
     if clause.length:
         return _(LENGTH_NOTE).format(clause.length)
     if clause.direction not in (*PLAIN_WAYS, AGAINST, UNMUTE):
-        return _(NOT_UNDERSTOOD).format(asker.part)
+        return MISSED
     known = [Target(TOPIC, topic, topic) for topic in lookup.names.topics[:2]]
     known += [lookup.source(key) for key in sorted(lookup.names.sources)[:2]]
     known = lookup.muted("") if clause.direction == UNMUTE else known
@@ -407,8 +396,9 @@ def _unknown(asker: Asker) -> Wish | Question | str:
     # "And it annoys me" is a sentence of its own, and goes on with no wish before it.
     spoken = fold(asker.sentence[slice(*clause.span)]).split()
     is_sentence = clause.inherited and not lexicon.SETS["sentences"].isdisjoint(spoken)
-    if direction not in PLAIN_WAYS or (is_sentence and len(words) <= NAME_WORDS_MAX):
-        return _(NOT_UNDERSTOOD).format(asker.part)
+    is_everyday = is_bare(asker) and {*words} <= FUNCTION_WORDS | lexicon.SETS["everyday nouns"]
+    if direction not in PLAIN_WAYS or is_everyday or (is_sentence and len(words) <= NAME_WORDS_MAX):
+        return MISSED
     if len(words) > NAME_WORDS_MAX:
         return _long(asker)
     near = lookup.nearest(clause.target)
@@ -424,12 +414,12 @@ def _unknown(asker: Asker) -> Wish | Question | str:
 
 
 def _long(asker: Asker) -> Question | str:
-    """Return the question whether a name in a long phrase is meant; a note if it has no name in capitals."""
+    """Return the question whether a name in a long phrase is meant; `MISSED` if none has a capital."""
     clause = asker.clause
     typed = asker.sentence[clause.begin : clause.end].split()
     named = [word.strip(",.!?'’") for word in typed if word[:1].isupper()]
     if not named or len(named[:OFFERED_MAX]) * 2 > len(typed) or clause.direction not in (MORE, LESS, NONE):
-        return _(NOT_UNDERSTOOD).format(asker.part)
+        return MISSED
     choices = asker.changes([clause.direction], [asker.lookup.word(fold(name)) for name in named])
     return replace(asker.ask(_(IS_THIS), choices), unknown=True)
 
@@ -439,6 +429,9 @@ def _ask_which(asker: Asker, found: Sequence[Target]) -> Question:
     if direction not in PLAIN_WAYS:
         text = _("Which “{short}” do you mean, and more or less of it?")
         return asker.ask(text, asker.changes((MORE, LESS), found[:2]))
+    listed = map(topic_key, asker.lookup.names.listed)
+    if direction == REMOVE and not {topic_key(one.key) for one in found}.intersection(listed):
+        return asker.ask(_(WHICH), asker.changes((LESS, NONE), found[:2]))
     offered = [t for t in found if not (direction in (ADD, REMOVE) and t.kind == SOURCE)]
     return asker.ask(_(WHICH), asker.changes([direction], offered))
 

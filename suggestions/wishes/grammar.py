@@ -9,13 +9,13 @@ import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import date
-from itertools import dropwhile, groupby
+from itertools import dropwhile, groupby, pairwise
 
 from suggestions.changes.change import FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
 from suggestions.changes.daily_limits import LIMIT
 from suggestions.wishes import lexicon
 from suggestions.wishes.last_days import NUMBERS
-from suggestions.wishes.limits import PRAISE, QUESTION, TASTE, is_question, limit_of
+from suggestions.wishes.limits import PAST, PRAISE, QUESTION, TASTE, is_question, limit_of
 from suggestions.wishes.rule_words import OUT_OF_TODAY, SHELF
 from suggestions.wishes.tokens import (
     AMOUNT,
@@ -37,6 +37,7 @@ from suggestions.wishes.wish import BIG, SMALL, USUAL
 REASONS = lexicon.SETS["reasons"]
 # After these a sentence begins, which does not go on with the direction of the one before.
 STOPS = frozenset({".", "!", "?"})
+_APART = STOPS | {"but", "while", "whereas", "yet"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Clause:
     source second, and the word between them. `condition` are the words of one. `rule` is one for
     a source, of `rule_words`. `limit` is a wish that settings cannot express, of `limits`. `keeps`: its
     condition names what should stay. `is_more`: a word for more is said, not only for liking.
+    `is_apart`: a "but" or the end of a sentence is before it.
     `first` and `last` are the bounds of direction and target, `span` those of everything that belongs to it.
     `dated` without `until` is an unreadable day.
     """
@@ -74,6 +76,7 @@ class Clause:
     limit: str = ""
     keeps: bool = False
     is_more: bool = False
+    is_apart: bool = False
     span: tuple[int, int] = (0, 0)
 
 
@@ -83,6 +86,7 @@ class _Part:
 
     `is_first`: a sentence begins, so the direction of the one before is not its own. `later` are the words of
     a first day that is not today. `is_asked`: a question mark follows somewhere. `leads`: no wish is before.
+    `is_apart`: a "but" or the end of a sentence is before, over which no direction goes back.
     """
 
     direction: str = ""
@@ -94,6 +98,7 @@ class _Part:
     is_asked: bool = False
     keeps: bool = False
     leads: bool = False
+    is_apart: bool = False
 
     @property
     def directed(self) -> list[str]:
@@ -101,7 +106,7 @@ class _Part:
         return [token.value for token in self.tokens if token.kind == DIRECTION]
 
 
-def clauses_read(sentence: str, names: KnownNames, today: date) -> tuple[list[Clause], list[str]]:
+def clauses_read(sentence: str, names: KnownNames, today: date) -> tuple[list[Clause], list[Token]]:
     """Return the clauses of `sentence`, in order, and its words that mean something, but for a reason's.
 
     `names` are the reader's own.
@@ -109,7 +114,7 @@ def clauses_read(sentence: str, names: KnownNames, today: date) -> tuple[list[Cl
     tokens = tokens_read(sentence, names, today)
     found: list[Clause] = []
     leading: Token | None = None
-    telling: list[str] = []
+    telling: list[Token] = []
     later, is_reason = "", False
     for part in _parts(tokens):
         later = part.later or ("" if part.is_first else later)
@@ -119,7 +124,7 @@ def clauses_read(sentence: str, names: KnownNames, today: date) -> tuple[list[Cl
         part.condition, part.leads = later, not found
         before = found[-1].direction if found and not part.is_first else ""
         days = [token for token in part.tokens if token.kind == UNTIL]
-        if days and not [token for token in part.tokens if token.kind in (WORD, NAME, DIRECTION)]:
+        if days and all(one.kind not in (WORD, NAME, DIRECTION) or _is_filling(one) for one in part.tokens):
             # A day alone belongs to the words before it, or to those that follow.
             leading = None if found else days[0]
             found = [c if c.dated else replace(c, until=days[0].day, dated=True) for c in found]
@@ -127,30 +132,41 @@ def clauses_read(sentence: str, names: KnownNames, today: date) -> tuple[list[Cl
         is_reason = _is_reason(part, is_reason)
         if is_reason or _is_self(part, names.own):
             continue
-        telling += [one.typed for one in part.tokens if _is_telling(one)]
-        rule = _rule(part.tokens)
+        telling += filter(_is_telling, part.tokens)
+        rule, *others = _rules(part.tokens) or [""]
         clauses = _clauses(part, before, names.own)
         if part.leads and part.condition and not clauses:
             # "When I'm away, no chess": for all that follows, until a sentence ends.
-            later = part.condition
+            later = "" if part.keeps else part.condition
             found += [_clause(part, (), ())] if part.keeps else []
             continue
         if not clauses and rule:
             # A count or a rule alone, "at most five a day", is a clause about nothing.
             clauses = [_clause(part, (), ())]
         if found and (part.condition or rule) and not any(clause.target for clause in clauses):
-            # "Less chess, except from Gazette." "Gazette, at most two a day." "Gazette, but not in Today."
-            span, rule = (found[-1].span[0], part.bounds[1]), rule or found[-1].rule
-            given = replace(found[-1], condition=part.condition, keeps=part.keeps)
-            found[-1] = replace(given, rule=rule, span=span)
+            found[-1:] = _bounded(found[-1], part, rule)
             continue
         if part.later and clauses and clauses[0].inherited:
             # "Mute chess and football after Friday."
             found = [replace(c, condition=c.condition or later) for c in found]
         found += _ruled_alike(found, clauses, part)
+        found += [replace(c, rule=other) for other in others for c in clauses if c.target]
     if leading:
         found = [c if c.dated else replace(c, until=leading.day, dated=True) for c in found]
     return _until_last(_join(_direction_first(_rule_first(found)))), telling
+
+
+def _bounded(clause: Clause, part: _Part, rule: str) -> list[Clause]:
+    """Return a clause with the condition or the rule of the part after it, or both if it has another rule.
+
+    "Less chess, except from Gazette." "Gazette, at most two a day." "Gazette, but not in Today."
+    """
+    if rule and clause.rule and _kind(rule) != _kind(clause.rule):
+        # "At most two a day of Gazette, and nothing older than a day."
+        return [clause, replace(clause, rule=rule, span=part.bounds)]
+    span = clause.span[0], part.bounds[1]
+    given = replace(clause, condition=part.condition, keeps=part.keeps)
+    return [replace(given, rule=rule or clause.rule, span=span)]
 
 
 def _is_reason(part: _Part, was_reason: bool) -> bool:
@@ -177,9 +193,14 @@ def _is_telling(token: Token) -> bool:
     return token.kind == NAME or (is_word and token.typed[:1].isalpha())
 
 
-def _rule(tokens: Sequence[Token]) -> str:
-    rules = [token.value for token in tokens if token.kind == RULE]
-    return next((rule for rule in rules if rule.startswith(LIMIT)), (rules or [""])[0])
+def _rules(tokens: Sequence[Token]) -> list[str]:
+    """Return the rules of a part, one of a kind, a daily limit first."""
+    rules = {_kind(token.value): token.value for token in reversed(tokens) if token.kind == RULE}
+    return sorted(rules.values(), key=lambda rule: not rule.startswith(LIMIT))
+
+
+def _kind(rule: str) -> str:
+    return rule.partition(" ")[0]
 
 
 def _ruled_alike(found: list[Clause], clauses: list[Clause], part: _Part) -> list[Clause]:
@@ -203,6 +224,9 @@ def _rule_first(clauses: list[Clause]) -> list[Clause]:
         if after and after.rule and not clause.target and after.inherited:
             # "Nothing older than two days, from Gazette": one wish.
             found[-1] = replace(after, span=(clause.span[0], after.span[1]))
+        elif after and after.rule and clause.rule and after.target and not clause.target:
+            # "At most two a day and nothing older than a day of Gazette": both.
+            found.append(replace(after, rule=clause.rule))
         elif after and after.rule and _is_led(clause, after):
             found.append(replace(clause, rule=after.rule))
         else:
@@ -232,7 +256,18 @@ def _join(clauses: list[Clause]) -> list[Clause]:
             given = found[-1].direction if found[-1].direction not in ("", lexicon.WEAK) else clause.direction
             last = max(found[-1].last, clause.last)
             rule = found[-1].rule or clause.rule
-            found[-1] = replace(found[-1], direction=given, last=last, rule=rule, limit="")
+            until = found[-1].until or clause.until
+            found[-1] = replace(
+                found[-1],
+                direction=given,
+                last=last,
+                rule=rule,
+                limit="",
+                until=until,
+                dated=found[-1].dated or clause.dated,
+                condition=found[-1].condition or clause.condition,
+                amount=clause.amount if found[-1].amount == USUAL else found[-1].amount,
+            )
         elif clause.target not in lexicon.PRONOUNS or not clause.inherited:
             found.append(clause)
     return found
@@ -243,8 +278,9 @@ def _direction_first(clauses: list[Clause]) -> list[Clause]:
     given = next((n for n, clause in enumerate(clauses) if clause.direction), 0)
     if not given or clauses[given].first < clauses[given].begin:
         return clauses
-    first = [c if c.only else replace(c, direction=clauses[given].direction) for c in clauses[:given]]
-    return [*first, *clauses[given:]]
+    begin = max((n for n in range(given + 1) if clauses[n].is_apart), default=0)
+    shared = [c if c.only else replace(c, direction=clauses[given].direction) for c in clauses[begin:given]]
+    return [*clauses[:begin], *shared, *clauses[given:]]
 
 
 def _until_last(clauses: list[Clause]) -> list[Clause]:
@@ -252,7 +288,8 @@ def _until_last(clauses: list[Clause]) -> list[Clause]:
 
     "I'm away until Sunday, no chess": also with the one of a beginning that wishes for nothing.
     """
-    dated = [c for c in (*clauses[-1:], *clauses[:1]) if c.dated and (c == clauses[-1] or not c.direction)]
+    ends = (*clauses[-1:], *clauses[:1])
+    dated = [c for c in ends if c.dated and (c == clauses[-1] or not (c.direction and c.target))]
     if not dated:
         return clauses
     last = dated[0]
@@ -264,6 +301,8 @@ def _until_last(clauses: list[Clause]) -> list[Clause]:
 def _parts(tokens: Sequence[Token]) -> list[_Part]:
     parts = [_Part()]
     for token in tokens:
+        if token.typed in ("because", "weil") and parts[-1].tokens:
+            parts.append(_Part())
         values = {one.value for one in parts[-1].tokens}
         leads = len(parts) == 2 and parts[1].direction == LESS and not parts[0].tokens and parts[1].tokens
         if leads and (token.kind == BETWEEN or token.value in (lexicon.WEAK, MORE) or token.text == "please"):
@@ -276,9 +315,10 @@ def _parts(tokens: Sequence[Token]) -> list[_Part]:
                 parts[-1].direction = MORE
             parts.append(_Part(LESS))
         elif parts[-1].tokens:
-            parts.append(_Part(is_first=token.text in STOPS))
+            parts.append(_Part(is_first=token.text in STOPS, is_apart=token.text in _APART))
         else:
             parts[-1].is_first = parts[-1].is_first or token.text in STOPS
+            parts[-1].is_apart = parts[-1].is_apart or token.text in _APART
     for part in parts:
         part.is_asked = any(token.text == "?" for token in tokens)
         if part.tokens:
@@ -412,6 +452,10 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
             so_much=lexicon.SO_MUCH in part.directed,
             again=any(token.text == "again" for token in part.tokens),
             negated=any(token.text in _NEGATIONS for token in part.tokens),
+            doubly=any(
+                one.value == NONE and other.value == LESS and other.text.split()[0] in _LESSENED
+                for one, other in pairwise(directions)
+            ),
         ),
         target=_phrase(target),
         begin=target[0].begin if target else bounds[0],
@@ -430,8 +474,9 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
         dated=bool(days),
         halves=_halves(target),
         condition=part.condition,
-        rule=_rule(part.tokens),
+        rule=next(iter(_rules(part.tokens)), ""),
         keeps=part.keeps,
+        is_apart=part.is_apart,
     )
 
 
@@ -460,22 +505,28 @@ def _limit(part: _Part) -> str:
     telling = {token.typed for token in words if token.kind == NAME or token.text not in around}
     typed = " ".join(token.typed for token in part.tokens if token.typed)
     directions = {*part.directed, part.direction} - {""}
-    if is_question(typed, directions, is_asked=part.is_asked):
-        return QUESTION
-    return limit_of(set(typed.split()), telling, typed, directions)
+    limit = limit_of(set(typed.split()), telling, typed, directions)
+    # "What did I miss?" has an answer of its own.
+    asks = limit != PAST and is_question(typed, directions, is_asked=part.is_asked)
+    return QUESTION if asks else limit
 
 
-def _direction(words: Sequence[str], given: str, *, so_much: bool, again: bool, negated: bool) -> str:
-    """Combine several directions; `UNCLEAR` if they contradict each other."""
+def _direction(
+    words: Sequence[str], given: str, *, so_much: bool, again: bool, negated: bool, doubly: bool
+) -> str:
+    """Combine several directions; `UNCLEAR` if they contradict each other, or if less is denied."""
     found = set(words)
     if lexicon.MISS in found:
-        # "I don't want to miss": more. "I miss": more as well.
-        return MORE
+        # "I don't want to miss": more. "I miss": more as well. "I don't miss": who knows.
+        return lexicon.UNCLEAR if (negated or lexicon.NOT in found) and NONE not in found else MORE
     if found - {lexicon.WEAK}:
         found.discard(lexicon.WEAK)
     if given == LESS and found <= {FRESHER, OLDER} and len(found) == 1:
         # "Rather today's than older ones."
         return OLDER if FRESHER in found else FRESHER
+    if found and given == LESS:
+        # "Instead of hiding chess", "rather than less chess": what is not wished is no wish for the opposite.
+        return lexicon.UNCLEAR
     if so_much and found & {NONE, lexicon.AGAINST, lexicon.NOT}:
         return LESS
     if not found:
@@ -485,7 +536,9 @@ def _direction(words: Sequence[str], given: str, *, so_much: bool, again: bool, 
     if lexicon.NOT in found:
         return lexicon.AGAINST if found <= {lexicon.NOT, lexicon.AGAINST, lexicon.WEAK} else lexicon.UNCLEAR
     if found <= _NEGATIVE:
-        # "Always this chess: I can't stand it."
+        # "Always this chess: I can't stand it." But not "never less chess".
+        if doubly:
+            return lexicon.UNCLEAR
         return NONE if NONE in found else found.pop() if len(found) == 1 else LESS
     for pair, means in _TOGETHER.items():
         if found == pair:
@@ -496,6 +549,7 @@ def _direction(words: Sequence[str], given: str, *, so_much: bool, again: bool, 
 _NEGATIVE = {LESS, NONE, lexicon.AGAINST, REMOVE}
 # With one of them elsewhere in a part, liking is the opposite: "I don't think Gazette is great".
 _NEGATIONS = lexicon.SETS["negations"]
+_LESSENED = lexicon.SETS["lessened"]
 _TOGETHER = {
     frozenset({MORE, UNMUTE}): MORE,
     frozenset({MORE, FRESHER}): FRESHER,
@@ -537,13 +591,3 @@ def _strip(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
 
 _BEFORE = lexicon.FILLERS | lexicon.KIND_WORDS.keys() | lexicon.LENGTHS | lexicon.EVERY_WORDS
 _MEANINGLESS = _BEFORE | lexicon.SUBJECT_WORDS | lexicon.EVERYTHING | lexicon.PRONOUNS | lexicon.CARRYING
-
-
-def target_special(target: str) -> str:
-    """Return `FRESHER` or `OLDER` for a target that is an age, "all" for everything, else ""."""
-    words = set(target.split())
-    if words and words <= lexicon.FRESH_WORDS:
-        return FRESHER
-    if words and words <= lexicon.OLD_WORDS:
-        return OLDER
-    return "all" if words & lexicon.EVERYTHING and words <= lexicon.EVERYTHING | lexicon.FILLERS else ""

@@ -18,6 +18,8 @@ UNTIL_WORDS = SETS["until"]
 UNREADABLE = frozenset({"during", "während"})
 # Three digits of a unit: longer than anybody means, and within the range of a date.
 COUNT_DIGITS = 3
+# A day is looked for so many words after "until": "until the thing is over on Friday".
+AHEAD_MAX = 6
 YEAR_DIGITS = 4
 
 # A last day (`None`: the words name none) and how many words were read.
@@ -34,10 +36,12 @@ def until_at(words: Sequence[str], at: int, today: date) -> Found | None:
         return None, len(open_end)
     if word in UNTIL_WORDS:
         skipped = _skip(words, at + 1, SETS["day fillers"])
-        day, read = _day_at(words, skipped, today)
+        ahead = range(skipped, min(skipped + AHEAD_MAX, _end_of(words, skipped)))
+        days = ((begin, *_day_at(words, begin, today)) for begin in ahead)
+        begin, day, read = next((one for one in days if one[2]), (skipped, None, 0))
         if not read and word in ("through", "thru"):
             return None
-        return day, (skipped - at + read if read else 1)
+        return day, (_skip(words, begin + read, SETS["day parts"]) - at if read else 1)
     if found := _this_at(words, at, today):
         return found
     if (
@@ -145,6 +149,11 @@ def _ends(words: Sequence[str], at: int) -> bool:
     return at >= len(words) or words[at] in SETS["bounds"]
 
 
+def _end_of(words: Sequence[str], at: int) -> int:
+    """Return the place of the next bound after `at`."""
+    return next((n for n in range(at, len(words)) if words[n] in SETS["bounds"]), len(words))
+
+
 def _skip(words: Sequence[str], at: int, skipped: frozenset[str]) -> int:
     while at < len(words) and words[at] in skipped:
         at += 1
@@ -170,6 +179,10 @@ def _day_at(words: Sequence[str], at: int, today: date) -> Found:
     if (day := _relative(word, today, later=False)) is not None:
         return day, 1
     dated, read = _date_at(words, at, today)
+    if not read and not word.isdecimal() and (number := _ordinal(word)):
+        # "Until the 11th": the next day of that number.
+        days = (today + timedelta(days=ahead) for ahead in range(1, 62))
+        return next((day for day in days if day.day == number), None), 1
     if not read and word in MONTHS:
         # "Until January" ends as that month begins.
         return _made(today.year + (MONTHS.index(word) < today.month), MONTHS.index(word) + 1, 1, today), 1
@@ -222,7 +235,9 @@ def _date_at(words: Sequence[str], at: int, today: date) -> Found:
 
 
 def _ordinal(word: str) -> int | None:
-    digits = word.removesuffix("st").removesuffix("nd").removesuffix("rd").removesuffix("th")
+    digits = word.removesuffix(".")
+    for end in ("st", "nd", "rd", "th"):
+        digits = digits.removesuffix(end)
     return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < COUNT_DIGITS else None
 
 

@@ -117,3 +117,13 @@ def phrase_at(phrases: Mapping[Words, Words], words: Sequence[str], at: int) -> 
 def starts(phrases: Sequence[Words], words: Sequence[str], at: int) -> int:
     """Return how many words the longest of `phrases` at `at` has; 0 for none."""
     return max((len(p) for p in phrases if tuple(words[at : at + len(p)]) == p), default=0)
+
+
+def target_special(target: str) -> str:
+    """Return `FRESHER` or `OLDER` for a target that is an age, "all" for everything, else ""."""
+    words = set(target.split())
+    if words and words <= FRESH_WORDS:
+        return FRESHER
+    if words and words <= OLD_WORDS:
+        return OLDER
+    return "all" if words & EVERYTHING and words <= EVERYTHING | FILLERS else ""

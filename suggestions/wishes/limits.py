@@ -13,18 +13,25 @@ from ranking.language import gettext_noop
 from suggestions.changes.change import ADD, LESS, MORE, NONE, REMOVE, UNMUTE
 from suggestions.wishes.lexicon import AGAINST, ONLY, WEAK
 
-COUNT, PRAISE, QUESTION, TASTE, UNDO, VARIETY, FORMS = (
+COUNT, PRAISE, QUESTION, TASTE, UNDO, VARIETY, FORMS, PAST, EARLIER = (
     *("count", "praise", "question", "taste"),
-    *("undo", "variety", "forms"),
+    *("undo", "variety", "forms", "past", "earlier"),
 )
+_VERSIONS = gettext_noop("Settings can undo that: it keeps every version. Choose which one to go back to.")
 LIMITS = {
     TASTE: gettext_noop("Settings says how much your ratings change the order of your page."),
-    UNDO: gettext_noop("Settings can undo that: it keeps every version. Choose which one to go back to."),
+    "fine": gettext_noop("All right, everything stays as it is."),
+    EARLIER: _VERSIONS,
+    UNDO: _VERSIONS,
     PRAISE: gettext_noop("Thank you. That changes nothing by itself: a rating of an article says more."),
     "feeds": gettext_noop(
         "Feeds are added and left under Sources. In words, a source can be hidden: “hide Gazette”."
     ),
     "mail": gettext_noop("Account says whether and when Today comes by mail."),
+    PAST: gettext_noop(
+        "I cannot tell what happened while you were away. All has the articles of those days."
+    ),
+    "pages": gettext_noop("I cannot change what a source shows on its own pages."),
     "deed": gettext_noop(
         "I cannot do that. I can show more or less of a source or a subject, hide it, or limit a source to so"
         " many articles a day."
@@ -39,6 +46,7 @@ LIMITS = {
     ),
     "language": gettext_noop("Settings knows nothing of an article’s language. Mute the sources instead."),
     "paywall": gettext_noop("Settings cannot tell which articles cost money. Mute the source instead."),
+    "twice": gettext_noop("Today has each story once already. All has what every source wrote about it."),
     "seen": gettext_noop("Settings has a switch to leave out what you have read or rated."),
     VARIETY: gettext_noop("Today already mixes your sources; no setting adds variety."),
     "day": gettext_noop(
@@ -69,6 +77,8 @@ _AMONG = {
 }
 # Their patterns tell them whatever the direction is.
 _ANYWAY = frozenset({"language"})
+# "I print it out for her" asks for nothing.
+_TELLS = re.compile(r"(?:i|we|ich|wir) (?!want|would|wish|need|like|möchte|will|hätte|brauche)\w+ ")
 _ROWS = dict(
     line.split(": ", 1) for line in Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()
 )
@@ -94,6 +104,8 @@ def limit_of(words: Set[str], telling: Set[str], typed: str, directions: Set[str
         is_named = words & named and telling <= named | around | _WORDS["beside"]
         is_found = code in _PATTERNS and _PATTERNS[code].search(typed)
         if code == UNDO and UNMUTE in directions and words & _WORDS["mutes"]:
+            continue
+        if code == "deed" and _TELLS.match(typed):
             continue
         if is_found and code in _ANYWAY:
             return code

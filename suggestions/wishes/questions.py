@@ -1,18 +1,19 @@
 """Questions about a clause of a wish, and answers in words of one meaning. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ranking.common.text import topic_key
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
-from ranking.source_rules import hours_words
-from suggestions.changes.change import ADD, LESS, MORE, NONE, REMOVE, UNMUTE
+from ranking.source_rules import hours_words, limit_words
+from suggestions.changes.change import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
+from suggestions.changes.daily_limits import LIMIT
 from suggestions.changes.never_missed import KEEP
 from suggestions.changes.shelf_lives import AGE
 from suggestions.wishes.grammar import Clause
 from suggestions.wishes.lookup import OFFERED_MAX, Lookup
-from suggestions.wishes.rule_words import OUT_OF_TODAY, SHELF
+from suggestions.wishes.rule_words import NEVER_MISS, OUT_OF_TODAY, SHELF
 from suggestions.wishes.ways import OUT, plain, wish_words
 from suggestions.wishes.wish import (
     AUTHOR,
@@ -21,6 +22,7 @@ from suggestions.wishes.wish import (
     FRESHNESS,
     SMALL,
     SOURCE,
+    TASTE,
     TOPIC,
     USUAL,
     WISH_CHARS_MAX,
@@ -28,6 +30,7 @@ from suggestions.wishes.wish import (
     Choice,
     Question,
     Target,
+    Wish,
 )
 
 SAYS_AMOUNT = {SMALL: "a bit", USUAL: "", BIG: "much"}
@@ -46,6 +49,18 @@ _VERBS = {
     UNMUTE: gettext_noop("show {target} again"),
     ADD: gettext_noop("add to your interests: {target}"),
     REMOVE: gettext_noop("take off your interests: {target}"),
+}
+# What concerns all articles: each change of it in words, and the wish for it.
+ALIKE = {
+    FRESHNESS: {
+        FRESHER: (gettext_noop("Newer items first"), "newer"),
+        OLDER: (gettext_noop("Items stay longer"), "older"),
+    },
+    TASTE: {
+        MORE: (gettext_noop("My ratings count more"), "my ratings count more"),
+        LESS: (gettext_noop("My ratings count less"), "my ratings count less"),
+        NONE: (gettext_noop("My ratings do not count"), "ignore my ratings"),
+    },
 }
 QUOTED_MAX = 80
 WHICH = gettext_noop("Which “{short}” do you mean?")
@@ -78,6 +93,25 @@ class Asker:
         return (
             self.lookup.meanings(clause.target, clause.about, subject=clause.subject) if clause.target else []
         )
+
+    def meaning(self, wish: Wish) -> Choice:
+        """Return the answer that means `wish`."""
+        asker = replace(self, clause=replace(self.clause, until=wish.until, amount=wish.amount))
+        if wish.most is not None:
+            return asker.limit(wish.target, wish.most)
+        if wish.hours is not None:
+            return asker.rule(f"{SHELF} {wish.hours}", wish.target)
+        if wish.direction == KEEP:
+            return asker.rule(NEVER_MISS, wish.target)
+        if wish.target.kind in ALIKE:
+            return asker.alike(wish.target.kind, wish.direction)
+        within = self.lookup.source(wish.within) if wish.within else None
+        return asker.change(wish.direction, wish.target, within)
+
+    def alike(self, kind: str, direction: str) -> Choice:
+        """Return the answer that means `direction` of all articles, by freshness or taste."""
+        label, given = ALIKE[kind][direction]
+        return self.choice(_(label), given)
 
     def changes(self, directions: Sequence[str], targets: Sequence[Target]) -> list[Choice]:
         """Return the answers that mean each of `directions` of the first of `targets`."""
@@ -115,6 +149,11 @@ class Asker:
             words = _("Keep {source} out of Today").format(source=label)
             return self.choice(words, wish_words(OUT, SOURCE, name))
         return self.choice(_("Never miss {source}").format(source=label), wish_words(KEEP, SOURCE, name))
+
+    def limit(self, source: Target, most: int) -> Choice:
+        """Return the answer that means at most so many articles a day of `source`."""
+        label = f"{source.label}: {limit_words(most)}"
+        return self.choice(label, wish_words(LIMIT, SOURCE, self.lookup.name(source), most))
 
     def muted_in(self, what: str, where: Target) -> Choice:
         """Return the answer that hides `what` in the source `where` alone."""

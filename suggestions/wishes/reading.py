@@ -4,25 +4,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from ranking.common.text import fold
+from digest.llm.phishing import word_known
+from ranking.common.text import fold, search_terms
 from ranking.language import date_words, gettext_noop
 from ranking.language import gettext as _
-from suggestions.changes.change import MORE, NONE, UNMUTE
+from suggestions.changes.change import LESS, MORE, NONE, UNMUTE
 from suggestions.changes.daily_limits import LIMIT
 from suggestions.changes.never_missed import KEEP
 from suggestions.changes.shelf_lives import AGE
 from suggestions.wishes import lexicon, limits
-from suggestions.wishes.clauses import LENGTH_NOTE, NOT_UNDERSTOOD, clause_read
+from suggestions.wishes.clauses import LENGTH_NOTE, MISSED, clause_read
 from suggestions.wishes.grammar import Clause, clauses_read
 from suggestions.wishes.last_days import is_week_stretched
 from suggestions.wishes.left import left_note, with_direction, words_from
 from suggestions.wishes.lookup import OFFERED_MAX, Lookup, carries
+from suggestions.wishes.offers import CHOICES_MAX, HOW_MEANT, offered_by
 from suggestions.wishes.questions import Asker
-from suggestions.wishes.unknown import is_clear, is_vague
+from suggestions.wishes.stance import IRONY, SILENCE, Stance, sentences_in, stances_in
+from suggestions.wishes.tokens import Token
+from suggestions.wishes.unknown import EVERYDAY, is_clear, is_vague
 from suggestions.wishes.wish import (
     USUAL,
     WISH_CHARS_MAX,
     WISHES_MAX,
+    WORD,
+    Choice,
     Names,
     Question,
     Reading,
@@ -33,12 +39,18 @@ from suggestions.wishes.wish import (
 NOTHING = gettext_noop(
     "Nothing there could be understood. Say more or less, and of what: “less crypto, more from Gazette”."
 )
+NOT_UNDERSTOOD = gettext_noop(
+    "Not understood: “{}”. Say more, less, mute, newer or older, and of what: "
+    "“less crypto, more from Gazette”."
+)
 UNREAD = gettext_noop("I did not understand {words}, so that was left out.")
 STAYS = gettext_noop("“{}” stays as it is.")
 THE_WEEK = gettext_noop("This week is nearly over, so I took the next seven days: until {day}.")
 
-# So much of a sentence in a note.
-SENTENCE_CHARS = 100
+# The likely deeds of a sentence that does not ask for what it says.
+WAYS_OF = {IRONY: (LESS, NONE, MORE), SILENCE: (NONE, LESS, MORE)}
+# With so many words of a sentence not understood, its wishes are asked about.
+UNREAD_MAX = 3
 # Each part of a sentence is looked for in every text of the last days, which takes up to half a second.
 CLAUSES_MAX = 16
 
@@ -51,26 +63,23 @@ def wishes_read(sentence: str, names: Names, today: date) -> Reading:
     return wishes_look_up(Lookup(names, sentence), today)
 
 
-def wishes_look_up(lookup: Lookup, today: date) -> Reading:
-    """Read the sentence of `lookup`, as `wishes_read` does."""
+def wishes_look_up(lookup: Lookup, today: date, *, is_line: bool = False) -> Reading:
+    """Read the sentence of `lookup`, as `wishes_read` does. `is_line`: what is unclear is not asked about."""
     sentence = lookup.sentence
     read, telling = clauses_read(sentence, lookup.known, today)
     typed = _sources_first(read, lookup)
     clauses = [_plain(one, lookup) for one in typed[:CLAUSES_MAX]]
-    askers = [Asker(sentence, clause, lookup, is_clear=False) for clause in clauses]
-    every_clear = all(map(is_clear, askers))
-    answers = _Answers()
-    for asker in askers:
-        answers.add(replace(asker, is_clear=every_clear), today)
-    chosen, notes, asked = [*answers.wishes.values()], answers.notes, answers.asked
-    if chosen:
-        # "Less Gazette, it isn't funny": words around a wish are told, and not asked about.
-        notes += [_(NOT_UNDERSTOOD).format(asker.part) for asker, _question in asked if is_vague(asker)]
-        asked = [(asker, question) for asker, question in asked if not is_vague(asker)]
+    later = typed[CLAUSES_MAX:]
+    answers = _Answers(lookup, today, stances_in(sentence), is_line=is_line)
+    answers.add_all([Asker(sentence, clause, lookup, is_clear=False) for clause in clauses])
+    pairs = [pair for pair in zip(typed, (*clauses, *later), strict=True) if not answers.is_open(pair[1])]
+    known = fold(" ".join([*answers.notes, *(_read_words(*pair, lookup) for pair in pairs)]))
+    unread = [one for one in telling if one.typed not in known and not carries(one.typed)]
+    answers.settle(unread)
+    chosen, notes, asked = [*answers.wishes.values()], answers.notes, answers.asked_now()
     if is_week_stretched(sentence, today) and (ends := [wish.until for wish in chosen if wish.until]):
         notes.append(_(THE_WEEK).format(day=date_words(ends[0])))
-    later = typed[CLAUSES_MAX:]
-    beyond = [*[*answers.parts.values()][WISHES_MAX:], *later]
+    beyond = [*[asker.clause for asker in answers.parts.values()][WISHES_MAX:], *later]
     labels = [wish.target.label for wish in chosen[WISHES_MAX:]]
     if labels := [*labels, *(clause.target for clause in later if clause.target)]:
         notes.append(left_note(labels))
@@ -79,32 +88,150 @@ def wishes_look_up(lookup: Lookup, today: date) -> Reading:
         notes = [note for note in notes if note != _(limits.LIMITS[limits.PRAISE])]
     if not (chosen or notes or asked):
         notes.append(_(NOTHING))
-    pairs = zip(typed, (*clauses, *later), strict=True)
-    known = fold(" ".join([*notes, *(_read_words(*pair, lookup) for pair in pairs)]))
-    if unread := [lookup.typed(word) for word in telling if word not in known and not carries(word)]:
-        notes.append(_(UNREAD).format(words=_quoted(unread[:OFFERED_MAX])))
-    if not lexicon.SETS["negations"].isdisjoint(map(fold, unread)):
-        # Without a "never" that was not read, a wish may be the opposite.
-        return Reading(notes=(_(NOT_UNDERSTOOD).format(sentence[:SENTENCE_CHARS]),))
+    answer = fold(" ".join([*notes, *(sentence[slice(*one.clause.span)] for one, _question in asked)]))
+    if words := [lookup.typed(one.typed) for one in unread if one.typed not in answer]:
+        notes.append(_(UNREAD).format(words=_quoted(words[:OFFERED_MAX])))
     undoes = bool(answers.undoing) and all(map(limits.UNDO_ALL.isdisjoint, answers.undoing))
-    question = _first_asked(asked, typed)
     left = words_from(beyond[0], typed, [one.clause for one, _question in asked], sentence) if beyond else ""
     notes_once = tuple(dict.fromkeys(notes))
-    return Reading(tuple(chosen[:WISHES_MAX]), question, notes_once, left, undoes)
+    return Reading(tuple(chosen[:WISHES_MAX]), _first_asked(asked, typed), notes_once, left, undoes)
+
+
+# A wish is in the key twice if a source has a rule and a weight by it.
+_Key = tuple[Target, str, str]
 
 
 @dataclass(slots=True)
 class _Answers:
-    """What the clauses of a sentence become, in order. `limits` are those told of already."""
+    """What the clauses of a sentence become, in order. `limits` are those told of already.
 
-    wishes: dict[tuple[Target, str, str], Wish] = field(default_factory=dict)
+    `stances` are its sentences that do not ask for what they say, `missed` the clauses not understood, and
+    `answers` the places of those that no setting can fulfil. `is_line`: what is unclear is not asked about.
+    `was_open`: the last clause was about nothing known.
+    """
+
+    lookup: Lookup
+    today: date
+    stances: Sequence[Stance] = ()
+    wishes: dict[_Key, Wish] = field(default_factory=dict)
     asked: list[tuple[Asker, Question]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     limits: set[str] = field(default_factory=set)
-    parts: dict[tuple[Target, str, str], Clause] = field(default_factory=dict)
+    parts: dict[_Key, Asker] = field(default_factory=dict)
     undoing: list[list[str]] = field(default_factory=list)
+    missed: list[Asker] = field(default_factory=list)
+    answers: list[int] = field(default_factory=list)
+    is_line: bool = False
+    was_open: bool = False
 
-    def add(self, asker: Asker, today: date) -> None:
+    def is_stance(self, at: int) -> bool:
+        """Return whether the character `at` belongs to a sentence with a stance."""
+        return any(one.begin <= at < one.end for one in self.stances)
+
+    def is_open(self, clause: Clause) -> bool:
+        """Return whether a clause was not understood, or is about nothing known."""
+        guesses = (one for one, _question in self.asked if _is_guess(one))
+        return any(one.clause.span == clause.span for one in (*self.missed, *guesses))
+
+    def add_all(self, askers: Sequence[Asker]) -> None:
+        """Add what the clauses become that stand in no sentence with a stance."""
+        read = [asker for asker in askers if not self.is_stance(asker.clause.span[0])]
+        every_clear = all(map(is_clear, read))
+        for asker in read:
+            self.add(replace(asker, is_clear=every_clear))
+
+    def settle(self, unread: Sequence[Token]) -> None:
+        """Ask about each sentence with a stance, and about those of which much is `unread`.
+
+        Of other sentences that were not understood the answer says so, or asks if nothing else is understood.
+        """
+        if len(unread) >= UNREAD_MAX:
+            # A story: what its unknown words were taken for is no better than any of its other words.
+            self.missed += [one for one, _question in self.asked if _is_guess(one)]
+            self.asked = [row for row in self.asked if not _is_guess(row[0])]
+        bare = [row for row in self.asked if not (row[0].clause.target or row[1].text == self._how(row[0]))]
+        if bare and (self.wishes or self.answers or (self.missed and self._ask(self._whole, (), ()))):
+            # "Can that go? (Trump)": what is asked about stands elsewhere.
+            self.asked = [row for row in self.asked if row not in bare]
+            self.missed += [one for one, _question in bare]
+        for stance in self.stances:
+            span = stance.begin, stance.end
+            if not self._ask(span, (), WAYS_OF.get(stance.kind, ())):
+                self.missed.append(self._asker(span))
+        for begin, end in sentences_in(self.lookup.sentence):
+            here = [one.typed for one in unread if begin <= one.begin < end]
+            wished = [key[0] for key, one in self.parts.items() if begin <= one.clause.span[0] < end]
+            # "I broke up with my phone": an everyday word is the target only if all others are understood.
+            least = 1 if any(map(_is_everyday, wished)) else UNREAD_MAX
+            # Without a "never" that was not read, a wish may be the opposite.
+            is_muddled = len(here) >= least or not lexicon.SETS["negations"].isdisjoint(here)
+            if is_muddled and not self.is_stance(begin):
+                self._muddle(begin, end)
+        if self.missed and not (self.wishes or self.asked or self.answers):
+            self._ask(self._whole, (), (), unknown=True)
+        if missed := [one.part for one in self.missed if not self._is_asked(one)]:
+            self.notes.append(_(NOT_UNDERSTOOD).format("”, “".join(dict.fromkeys(missed))))
+
+    def _is_asked(self, asker: Asker) -> bool:
+        begin, end = asker.clause.span
+        return any(one.clause.span[0] <= begin and end <= one.clause.span[1] for one, _question in self.asked)
+
+    def _muddle(self, begin: int, end: int) -> None:
+        """Ask about all that was understood of a sentence, in place of making it."""
+        keys = [key for key, asker in self.parts.items() if begin <= asker.clause.span[0] < end]
+        asked = [row for row in self.asked if begin <= row[0].clause.span[0] < end]
+        choices = [self.parts[key].meaning(self.wishes[key]) for key in keys]
+        for key in keys:
+            del self.wishes[key], self.parts[key]
+        has_answer = any(begin <= at < end for at in self.answers)
+        for row in asked if not has_answer else ():
+            self.asked.remove(row)
+            choices += row[1].choices
+        if choices:
+            self._ask((begin, end), choices, (), unknown=True, is_offering=not has_answer)
+
+    def _ask(
+        self,
+        span: tuple[int, int],
+        choices: Sequence[Choice],
+        ways: Sequence[str],
+        *,
+        unknown: bool = False,
+        is_offering: bool = True,
+    ) -> bool:
+        """Ask what a part of the sentence means: `choices`, and what may be wished of the things it names.
+
+        Return whether there is anything to ask. Without `is_offering` the things are left out.
+        """
+        asker, text = self._asker(span), self.lookup.sentence[slice(*span)]
+        offered = [] if self.is_line or not is_offering else offered_by(asker, text, self.today, ways)
+        every = {choice.words: choice for choice in (*choices, *offered)}
+        if every:
+            question = asker.ask(self._how(asker), [*every.values()][:CHOICES_MAX])
+            self.asked.append((asker, replace(question, unknown=unknown)))
+        return bool(every)
+
+    @property
+    def _whole(self) -> tuple[int, int]:
+        return 0, len(self.lookup.sentence)
+
+    def _how(self, asker: Asker) -> str:
+        return _(HOW_MEANT).format(asker.part)
+
+    def _asker(self, span: tuple[int, int]) -> Asker:
+        clause = Clause("", "", *span, *span, span=span)
+        return Asker(self.lookup.sentence, clause, self.lookup, is_clear=False)
+
+    def asked_now(self) -> list[tuple[Asker, Question]]:
+        """Return the questions in the order of the text, beside a wish without those that are vague."""
+        asked = sorted(self.asked, key=lambda one: one[0].clause.span)
+        if not self.wishes:
+            return asked
+        # "Less Gazette, it isn't funny": words around a wish are told, and not asked about.
+        self.notes += [_(NOT_UNDERSTOOD).format(one.part) for one, _question in asked if is_vague(one)]
+        return [(one, question) for one, question in asked if not is_vague(one)]
+
+    def add(self, asker: Asker) -> None:
         """Add what a clause becomes."""
         clause, lookup = asker.clause, asker.lookup
         if clause.length and clause.target and not clause.limit:
@@ -115,30 +242,56 @@ class _Answers:
         stays = lookup.named_in(clause.condition) if clause.keeps else None
         if stays and fold(stays.label) != clause.target:
             self.notes.append(_(STAYS).format(stays.label))
+            self.answers.append(clause.span[0])
             if not clause.target:
                 return
             asker = replace(asker, clause=replace(clause, condition=""))
-        found = clause_read(asker, today)
+        # "What I care about more than chess" says nothing of chess if the first half was not understood.
+        names = {*clause.target.split()} - lexicon.EVERYTHING
+        is_left = clause.is_contrast and self.was_open
+        found = MISSED if is_left else clause_read(asker, self.today)
+        self.was_open = found == MISSED or (isinstance(found, Question) and _is_guess(asker))
         if isinstance(found, Wish):
             if found.direction == MORE and not clause.is_more and lookup.is_muted(found.target):
                 # "I muted Gazette, but I want it."
                 found = replace(found, direction=UNMUTE, amount=USUAL)
             rule = found.direction if found.direction in (LIMIT, AGE, KEEP) else ""
             self.wishes[found.target, found.within, rule] = found
-            self.parts.setdefault((found.target, found.within, rule), clause)
+            self.parts.setdefault((found.target, found.within, rule), asker)
             if found.direction == LIMIT and clause.is_more:
                 # "More from Gazette, at most four a day."
                 self.wishes[found.target, found.within, ""] = replace(found, direction=MORE, most=None)
-                self.parts.setdefault((found.target, found.within, ""), clause)
+                self.parts.setdefault((found.target, found.within, ""), asker)
+        elif found == MISSED:
+            self.missed.append(asker)
         elif isinstance(found, str):
             # Undoing and mixing are told once: "that was wrong, undo it".
             self.notes += [found] if clause.limit not in {limits.UNDO, limits.VARIETY} & self.limits else []
             self.limits.add(clause.limit)
-            words = fold(asker.sentence[slice(*clause.span)]).split()
+            is_answer = clause.limit not in (limits.PRAISE, limits.QUESTION) and not clause.length
+            self.answers += [clause.span[0]] if is_answer else []
+            words = search_terms(asker.sentence)
             self.undoing += [words] if clause.limit == limits.UNDO else []
-        elif not (self.wishes and clause.direction == UNMUTE and not clause.target):
+            if clause.limit == limits.EARLIER:
+                self._ask(clause.span, (), (UNMUTE, MORE, LESS))
+        elif not names and (self.answers or (self.wishes and clause.direction == UNMUTE)):
             # "I hid Gazette by mistake, show it again" is wished already.
+            return
+        elif names or not self._ask(clause.span, (), ()):
             self.asked.append((asker, found))
+
+
+def _is_guess(asker: Asker) -> bool:
+    """Return whether a clause is about words that nothing of the reader's is called."""
+    clause = asker.clause
+    halves = " ".join(clause.halves[:2]) if clause.halves else ""
+    return bool(clause.target) and not asker.found and not (halves and asker.lookup.named_in(halves))
+
+
+def _is_everyday(target: Target) -> bool:
+    words = fold(target.key).split()
+    everyday = lexicon.SETS["everyday nouns"]
+    return target.kind == WORD and all(word in everyday or word_known(word, EVERYDAY) for word in words)
 
 
 def _quoted(words: Sequence[str]) -> str:

@@ -14,7 +14,8 @@ from suggestions.wishes.last_days import COUNT_DIGITS, NUMBERS, SHORT_MIN, UNTIL
 from suggestions.wishes.rule_words import DROPPED, NAME_MARK, rule_found
 
 _TOKEN = re.compile(
-    r"max\.(?= ?\w)|\d{1,3}(?=x\b|/(?:[dD]ay|[tT]ag)\b)|\b(?:[^\W\d_]\.){2,}|\"[^\"\n]*\"|“[^“”\n]*”"
+    r"max\.(?= ?\w)|(?:(?<=\bam )|(?<=\bzum )|(?<=\bden )|(?<=\bvom ))\d{1,2}\.(?= )"
+    r"|\d{1,3}(?=x\b|/(?:[dD]ay|[tT]ag)\b)|\b(?:[^\W\d_]\.){2,}|\"[^\"\n]*\"|“[^“”\n]*”"
     r"|(?<!\w)'[^'\n]+'(?!\w)|\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]|\n"
 )
 QUOTES = "\"“”'"
@@ -103,7 +104,7 @@ def _tokens(sentence: str) -> Iterator[Token]:
 _HYPHENS = re.compile(
     r"-(?=(?:them(?:a|en)|ergebnisse|nachrichten|artikeln?|beitr(?:ag|äge)|news|kram|meldung(?:en)?|geschichten|"
     r"sachen|zeug|posts|texte|berichte?|debatte|posts?|sperre|stummschaltung|filter|ausblendung|comics?|folgen?|"
-    r"seite|blog|feed|eintr(?:ag|äge))\b)",
+    r"seite|blog|feed|eintr(?:ag|äge)|schas|mist|quatsch|gejammer|gedöns|schei(?:ss|ß))\b)",
     re.IGNORECASE,
 )
 _SPELLED = {"and/or": "or"} | dict(pair.split("=") for pair in lexicon.SETS["spelled so"])

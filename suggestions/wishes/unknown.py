@@ -14,7 +14,7 @@ from suggestions.wishes.tokens import QUOTES
 NAME_WORDS_MAX = 4
 INHERITED_WORDS_MAX = 2
 # Everyday words, without those that are subjects, too.
-_EVERYDAY = PLAIN_WORDS - SETS["everyday subjects"]
+EVERYDAY = PLAIN_WORDS - SETS["everyday subjects"]
 _CAPITAL = re.compile(r"(?<=[\w,] )[A-ZÄÖÜ]")
 
 
@@ -48,7 +48,7 @@ def is_plain(asker: Asker) -> bool:
     spoken = [fold(word) for word in typed if not word.isupper()]
     if not (PLACED | CARRIERS).isdisjoint(spoken):
         return False
-    if not clause.about and len(spoken) == len(typed) and all(word_known(word, _EVERYDAY) for word in spoken):
+    if not clause.about and len(spoken) == len(typed) and all(word_known(word, EVERYDAY) for word in spoken):
         # "More watching": every word is an everyday one, and none a subject.
         return False
     if not clause.about and asker.lookup.is_german and _CAPITAL.search(asker.sentence):

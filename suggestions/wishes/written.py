@@ -52,7 +52,7 @@ def wishes_of_line(line: str, lookup: Lookup, today: date) -> tuple[Wish, ...]:
 
     Names without items make a reading that tomorrow's articles do not change.
     """
-    reading = wishes_look_up(lookup.of_sentence(line), today) if line.split() else None
+    reading = wishes_look_up(lookup.of_sentence(line), today, is_line=True) if line.split() else None
     if reading is None or reading.question or reading.notes:
         return ()
     return tuple(reading.wishes)

@@ -1,7 +1,8 @@
 """Sentences of readers with their intended effect, and the grading of a reading.
 
 The sentences stand in `tests/suggestions/wishes/words/*.txt`. They were written before the grammar was read,
-half of them in German. Every second one of `en` and `de` is held out: nothing is tuned on it.
+half of them in German. `told` has those with a story around the wish. Every second one of `en` and `de` is
+held out: nothing is tuned on it.
 """
 
 import re
@@ -25,7 +26,7 @@ UNREAD = ("Not understood", "Nothing there could be understood")
 RIGHT, ASKS, WRONG = "right", "asks", "wrong"
 FILES = (
     *("en", "de", "ux", "later", "sources", "sources_later", "starts", "starts_later"),
-    *("plain", "plain_later"),
+    *("plain", "plain_later", "told"),
 )
 SOURCES = {
     "kottke.org": "kottke.org",

@@ -135,7 +135,7 @@ def test_without_a_model_or_leave_to_ask_one_the_grammar_answers(reads: Reader, 
     with Script(modelled, []):
         refused = asked(reads)
     settings.OPENAI_API_KEY = ""
-    assert refused == asked(reads) and not refused.drafts and refused.notes
+    assert refused == asked(reads) and not refused.drafts and refused.question
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,75 @@
+"""Where the grammar cannot tell what is meant, a reader chooses among likely deeds."""
+
+import pytest
+
+from suggestions.wishes.reading import wishes_read
+from suggestions.wishes.wish import Reading
+from tests.support.wish_words import TODAY, names
+
+NAMES = names()
+
+
+def read(words: str) -> Reading:
+    return wishes_read(words, NAMES, TODAY)
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("my cousin writes for The Verge and I would rather not meet her", "The Verge"),
+        ("hab mir nen raspberry pi gekauft und bin jetzt süchtig", "raspberry pi"),
+        ("Seit mein Mann im Krankenhaus liegt, ertrage ich nichts mehr über Krebs", "Krebs"),
+        ("wie hieß die Seite noch, netz-dingsbums?", "netzpolitik.org"),
+        ("ukraine. I know it matters. I just can't this week", "ukraine"),
+    ],
+)
+def test_a_story_is_asked_about_by_what_it_names(words: str, offered: str):
+    reading = read(words)
+    assert reading.wishes == () and reading.question is not None
+    assert offered in reading.question.choices[0].label
+
+
+def test_each_choice_says_one_thing():
+    question = read("lol why is there so much football, im a tennis person, always have been").question
+    assert question is not None
+    first = {choice.words.partition(" word ")[2]: choice.words for choice in reversed(question.choices)}
+    assert first == {'"football"': 'less word "football"', '"tennis"': 'more word "tennis"'}
+    for choice in question.choices:
+        assert len(read(choice.words).wishes) == 1
+
+
+def test_a_time_is_offered_with_the_mute_that_ends_by_itself():
+    question = read("ukraine. I know it matters. I just can't this week").question
+    assert question is not None and question.choices[0].words == 'mute word "ukraine" until 2026-12-05'
+
+
+def test_of_a_long_sentence_with_a_wish_in_it_the_wish_is_a_choice():
+    reading = read("my old neighbour with the green hat keeps on telling stories, less Apple")
+    assert reading.wishes == () and reading.question is not None
+    assert reading.question.choices[0].words == 'less word "Apple"'
+
+
+def test_a_name_in_no_story_changes_nothing_by_what_stands_in_another_sentence():
+    assert [wish.target.label for wish in read("Less Apple. I have a job.").wishes] == ["Apple"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "at most 2 a day of Golem and nothing older than a day",
+        "Golem max 2 a day, nothing older than a day",
+        "at most 2 a day and nothing older than a day of Golem",
+    ],
+)
+def test_a_source_gets_both_rules_that_are_wished(words: str):
+    assert [(one.most, one.hours) for one in read(words).wishes] == [(2, None), (None, 24)]
+
+
+def test_the_day_of_a_wish_about_it_is_kept():
+    [wish] = read("Weihnachten! Kein einziges Wort mehr davon, bis der Spuk am 27. rum ist").wishes
+    assert str(wish.until) == "2026-12-27"
+
+
+def test_a_direction_goes_back_over_no_but():
+    reading = read("Golem, aber die Lottozahlen brauche ich nicht")
+    assert all(wish.target.label != "Golem.de" for wish in reading.wishes)
