@@ -452,10 +452,7 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
             so_much=lexicon.SO_MUCH in part.directed,
             again=any(token.text == "again" for token in part.tokens),
             negated=any(token.text in _NEGATIONS for token in part.tokens),
-            doubly=any(
-                one.value == NONE and other.value == LESS and other.text.split()[0] in _LESSENED
-                for one, other in pairwise(directions)
-            ),
+            doubly=_is_denied(part.tokens),
         ),
         target=_phrase(target),
         begin=target[0].begin if target else bounds[0],
@@ -544,6 +541,16 @@ def _direction(
         if found == pair:
             return means
     return found.pop() if len(found) == 1 else lexicon.UNCLEAR
+
+
+def _is_denied(tokens: Sequence[Token]) -> bool:
+    """Return whether the tokens deny less, as in "never less chess", or only, as in "not only chess"."""
+    ways = [one for one in tokens if one.kind == DIRECTION]
+    return any(
+        one.value == NONE
+        and (other.value == lexicon.ONLY or (other.value == LESS and other.text.split()[0] in _LESSENED))
+        for one, other in pairwise(ways)
+    )
 
 
 _NEGATIVE = {LESS, NONE, lexicon.AGAINST, REMOVE}

@@ -29,6 +29,8 @@ from suggestions.wishes.wish import WORD as WORD_KIND
 HOW_MEANT = gettext_noop("I am not sure how you mean “{}”. Is one of these right?")
 # So many things, and choices, in one question.
 NAMED_MAX, CHOICES_MAX = 4, 8
+# A word this near after a direction is what it is about, as in "more the space".
+GAP_CHARS_MAX = 5
 # So much of a title tells it, if a half-remembered second word stands after a hyphen.
 HALF_CHARS_MIN = 4
 # A thing this much less sure than the surest is left out.
@@ -104,6 +106,7 @@ def things_in(text: str, tokens: Sequence[Token], lookup: Lookup) -> list[Named]
         here: list[Named] = []
         for run, way, is_about in _runs(part, text):
             near = _lean([way]) if way else lean
+            is_about = is_about or (way is not None and way.end + GAP_CHARS_MAX >= run[0].begin)
             # Words after "about" or "über" are what a sentence is about.
             about = _AFTER_ABOUT * is_about
             here += [
@@ -137,6 +140,9 @@ def _runs(tokens: Sequence[Token], text: str) -> Iterator[tuple[list[Token], Tok
             yield run, way, is_about
             run, is_about, way = [], False, None
         way = token if token.kind == DIRECTION else way
+        if not lexicon.SETS["leaving out"].isdisjoint((token.text, token.typed)):
+            # "Everything away except chess."
+            way = replace(token, kind=DIRECTION, value=MORE)
         if token.typed not in lexicon.SETS["articles"] and token.value not in (FRESHER, OLDER):
             is_about = not lexicon.SETS["about"].isdisjoint((token.text, token.typed))
     if run:

@@ -20,7 +20,7 @@ from suggestions.wishes.left import left_note, with_direction, words_from
 from suggestions.wishes.lookup import OFFERED_MAX, Lookup, carries
 from suggestions.wishes.offers import CHOICES_MAX, HOW_MEANT, offered_by
 from suggestions.wishes.questions import Asker
-from suggestions.wishes.stance import IRONY, SILENCE, Stance, sentences_in, stances_in
+from suggestions.wishes.stance import ABSENCE, IRONY, SILENCE, Stance, sentences_in, stances_in
 from suggestions.wishes.tokens import Token
 from suggestions.wishes.unknown import EVERYDAY, is_clear, is_vague
 from suggestions.wishes.wish import (
@@ -48,7 +48,7 @@ STAYS = gettext_noop("“{}” stays as it is.")
 THE_WEEK = gettext_noop("This week is nearly over, so I took the next seven days: until {day}.")
 
 # The likely deeds of a sentence that does not ask for what it says.
-WAYS_OF = {IRONY: (LESS, NONE, MORE), SILENCE: (NONE, LESS, MORE)}
+WAYS_OF = {IRONY: (LESS, NONE, MORE), SILENCE: (NONE, LESS, MORE), ABSENCE: (MORE, LESS, NONE)}
 # With so many words of a sentence not understood, its wishes are asked about.
 UNREAD_MAX = 3
 # Each part of a sentence is looked for in every text of the last days, which takes up to half a second.
@@ -154,6 +154,7 @@ class _Answers:
             # "Can that go? (Trump)": what is asked about stands elsewhere.
             self.asked = [row for row in self.asked if row not in bare]
             self.missed += [one for one, _question in bare]
+        self._drop_answered()
         for stance in self.stances:
             span = stance.begin, stance.end
             if not self._ask(span, (), WAYS_OF.get(stance.kind, ())):
@@ -167,10 +168,23 @@ class _Answers:
             is_muddled = len(here) >= least or not lexicon.SETS["negations"].isdisjoint(here)
             if is_muddled and not self.is_stance(begin):
                 self._muddle(begin, end)
-        if self.missed and not (self.wishes or self.asked or self.answers):
+        is_missed = bool(self.missed) or not self.notes
+        if is_missed and not (self.wishes or self.asked or self.answers):
             self._ask(self._whole, (), (), unknown=True)
         if missed := [one.part for one in self.missed if not self._is_asked(one)]:
             self.notes.append(_(NOT_UNDERSTOOD).format("”, “".join(dict.fromkeys(missed))))
+
+    def _drop_answered(self) -> None:
+        """Leave out questions what to do with a name in a sentence that has an answer already."""
+        for begin, end in sentences_in(self.lookup.sentence):
+            if any(begin <= at < end for at in self.answers):
+                self.asked = [
+                    row
+                    for row in self.asked
+                    if row[0].clause.direction
+                    or not row[0].clause.target
+                    or not begin <= row[0].clause.begin < end
+                ]
 
     def _is_asked(self, asker: Asker) -> bool:
         begin, end = asker.clause.span

@@ -1,8 +1,9 @@
 """Sentences that do not ask for what their words say: denials, questions, irony, orders to be silent. Pure.
 
-"It's not that I want less chess", "why do you think I want more Gazette", "oh great, another Gazette story"
-and "Gazette, shut up" have words for more or less, but no wish for that. `stance.txt` has the turns of phrase
-that tell, as patterns by the kind of stance. A stance counts for its whole sentence, which is asked about.
+"It's not that I want less chess", "why do you think I want more Gazette", "oh great, another Gazette story",
+"Gazette, shut up" and "is there no chess here" have words for more or less, but no wish for that. Nor has a
+question that is answered at once: "Less chess? No way." `stance.txt` has the turns of phrase that tell, as
+patterns by the kind of stance. A stance counts for its whole sentence, which is asked about.
 """
 
 import re
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-DENIED, ASKED, IRONY, SILENCE = "denied", "asked", "irony", "silence"
+DENIED, ASKED, IRONY, SILENCE, ABSENCE = "denied", "asked", "irony", "silence", "absence"
 _PARTS = {
     "few": r"(?: \w+){0,2}",
     "joy": "(?:great|wonderful|fantastic|brilliant|lovely|marvellous|perfect|joy|goody|hooray|yay|super|toll"
@@ -30,6 +31,16 @@ def _stances_read() -> Iterator[tuple[str, re.Pattern[str]]]:
 
 
 _STANCES = [*_stances_read()]
+# Words for more or less.
+_WAYS = re.compile(
+    r"\b(?:more|less|fewer|no|without|hide|mute|mehr|weniger|keine?n?|weg|raus)\b", re.IGNORECASE
+)
+# A question that begins so asks for what it says: "Could I have less chess? Thank you."
+_REQUESTS = re.compile(
+    r"(?:\w+,? ){0,2}(?:can|could|would|will|may|might|any chance|how about|what about|please"
+    r"|kann|kannst|könn\w*|würde\w*|darf|dürfte|geht|ginge|bitte|wie wäre)\b",
+    re.IGNORECASE,
+)
 # "Golem.de" has no end inside.
 _ENDS = re.compile(r"(?<![.!?;\n…])[.!?;\n…]++(?=\s|$)")
 
@@ -53,9 +64,13 @@ def stances_in(text: str) -> list[Stance]:
     """Return the sentences of `text` with a stance, in order."""
     plain = text.replace("’", "'")
     found = []
-    for begin, end in sentences_in(plain):
+    sentences = sentences_in(plain)
+    for begin, end in sentences:
         here = plain[begin:end]
         kind = next((kind for kind, pattern in _STANCES if pattern.search(here)), None)
+        is_followed = (begin, end) != sentences[-1] and here.rstrip().endswith("?")
+        if not kind and is_followed and _WAYS.search(here) and not _REQUESTS.match(here.lstrip()):
+            kind = DENIED
         if kind:
             found.append(Stance(kind, begin, end))
     return found

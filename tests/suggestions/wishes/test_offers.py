@@ -73,3 +73,20 @@ def test_the_day_of_a_wish_about_it_is_kept():
 def test_a_direction_goes_back_over_no_but():
     reading = read("Golem, aber die Lottozahlen brauche ich nicht")
     assert all(wish.target.label != "Golem.de" for wish in reading.wishes)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "no more than one xkcd at a time",
+        "Bitte Golem nicht mehr ganz so weit oben",
+        "ich will doch nicht nur noch Apple",
+    ],
+)
+def test_less_than_now_is_no_mute(words: str):
+    assert [wish.direction for wish in read(words).wishes] == ["less"]
+
+
+def test_what_everything_is_hidden_but_for_is_wished_for():
+    question = read("alles raus ausser sport").question
+    assert question is not None and question.choices[0].words == 'more source "BBC Sport"'

@@ -42,13 +42,23 @@ def read(words: str) -> Reading:
         "Apple, halt die Klappe",
         "halt endlich die Klappe, Apple",
         "shut up, Apple",
+        "if Apple could shut its trap",
+        "Is it just me or is there no Apple here any more?",
+        "Gibt es hier denn nie was von Apple? Hier steht nichts über Apple",
+        "not a day without Apple",
+        "Ohne Apple ist der Tag gelaufen",
+        "Less Apple? Over my dead body.",
+        "Apple weg? Auf keinen Fall!",
+        "don't you dare give me less Apple",
+        "Weniger Apple wäre ein Verbrechen",
+        "I can't get rid of Apple",
     ],
 )
 def test_what_asks_for_something_else_than_it_says_is_asked_about(words: str):
     reading = read(words)
     assert reading.wishes == ()
-    said = [*reading.notes, *(one.label for one in reading.question.choices if reading.question)]
-    assert any("Apple" in one for one in said)
+    choices = reading.question.choices if reading.question else ()
+    assert any("Apple" in one for one in (*reading.notes, *(choice.label for choice in choices)))
 
 
 @pytest.mark.parametrize(
@@ -72,6 +82,8 @@ def test_the_likeliest_deed_comes_first(words: str, first: str):
         "nothing beats Apple, more of it",
         "super, mehr Apple bitte",
         "don't stop, more Apple",
+        "Could I have less Apple? Thank you.",
+        "no Apple would be great",
     ],
 )
 def test_a_sincere_wish_is_none_of_them(words: str):

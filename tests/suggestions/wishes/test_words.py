@@ -483,8 +483,8 @@ def test_a_limit_after_a_yes_is_kept():
 
 def test_a_long_phrase_asks_for_the_names_in_it():
     question = read("dont show me spoilers for the second season of Severance").question
-    assert question is not None and question.choices[0].words == 'mute word "Severance"'
-    assert all("“Severance”" in one.label for one in question.choices)
+    assert question is not None and 'mute word "Severance"' in [one.words for one in question.choices]
+    assert all("“Severance”" in one.label or "“spoilers”" in one.label for one in question.choices)
 
 
 @pytest.mark.parametrize("words", ["there's hardly anything about books", "kaum noch Bücher"])
