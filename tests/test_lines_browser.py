@@ -32,7 +32,8 @@ CUT = """selector => [...document.querySelectorAll(selector)].filter((one) => {
 # What the buttons of the row under the pointer cover.
 COVERED = """row => {
   const buttons = row.querySelectorAll(".taps button, .taps a, .marks button");
-  const taps = [...buttons].map((one) => one.getBoundingClientRect());
+  // What stands in a closed menu has a box, too.
+  const taps = [...buttons].filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect());
   const said = row.querySelectorAll(".chip, .why-short a, .why > summary, h2 a, .lede");
   const words = [...said].filter((one) => {
     const box = one.getBoundingClientRect(), line = one.parentElement.getBoundingClientRect();
