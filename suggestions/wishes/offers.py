@@ -23,7 +23,7 @@ from suggestions.wishes.questions import Asker
 from suggestions.wishes.rule_words import NEVER_MISS
 from suggestions.wishes.tokens import BETWEEN, DIRECTION, NAME, UNTIL, WORD, Token, tokens_read
 from suggestions.wishes.unknown import EVERYDAY, NAME_WORDS_MAX
-from suggestions.wishes.wish import SOURCE, Choice, Target
+from suggestions.wishes.wish import SOURCE, WISHES_MAX, Choice, Target
 from suggestions.wishes.wish import WORD as WORD_KIND
 
 HOW_MEANT = gettext_noop("I am not sure how you mean “{}”. Is one of these right?")
@@ -53,14 +53,23 @@ def offered_by(asker: Asker, text: str, today: date, ways: Sequence[str] = ()) -
     days = [token.day for token in tokens if token.kind == UNTIL and token.day]
     dated = replace(asker, clause=replace(asker.clause, until=days[-1] if days else None))
     found: list[Choice] = []
+    likeliest: list[Choice] = []
     for one in things:
         likely = ways or _WAYS[one.lean]
+        here = [*_deeds(asker, one.thing, likely[: 3 if len(things) < NAMED_MAX else 2])]
+        if one.beside and likely[0] != MORE:
+            here.insert(0, asker.muted_in(one.beside, one.thing))
         if days and likely[0] != MORE:
             # Only a mute ends by itself.
-            found.append(dated.change(NONE, one.thing))
-        if one.beside and likely[0] != MORE:
-            found.append(asker.muted_in(one.beside, one.thing))
-        found += _deeds(asker, one.thing, likely[: 3 if len(things) < NAMED_MAX else 2])
+            here.insert(0, dated.change(NONE, one.thing))
+        likeliest.append(here[0])
+        found += here
+    is_likely = bool(ways) or all(one.lean for one in things)
+    if is_likely and 1 < len(likeliest) <= WISHES_MAX:
+        both = Choice(
+            *("; ".join(row) for row in zip(*((one.label, one.words) for one in likeliest), strict=True))
+        )
+        return [both, *found]
     return found
 
 
