@@ -33,7 +33,8 @@ NAMED_MAX, CHOICES_MAX = 4, 8
 GAP_CHARS_MAX = 5
 # So much of a title tells it, if a half-remembered second word stands after a hyphen.
 HALF_CHARS_MIN = 4
-# A thing this much less sure than the surest is left out.
+# A thing this much less sure than the surest is left out, and anything less sure beside one that only stands
+# where a subject stands.
 SURE_SPAN = 1
 _KNOWN, _PARTLY, _FOUND, _RARE = 6, 5, 3, 1
 _AFTER_ABOUT, _CAPITAL = 2, 1
@@ -127,7 +128,8 @@ def things_in(text: str, tokens: Sequence[Token], lookup: Lookup) -> list[Named]
             beside = words[0] if one.thing.kind == SOURCE and len(words) == 1 else ""
             if one.sure > found.get(one.thing, one).sure or one.thing not in found:
                 found[one.thing] = replace(one, beside=beside)
-    least = max(max((one.sure for one in found.values()), default=0) - SURE_SPAN, 1)
+    most = max((one.sure for one in found.values()), default=0)
+    least = most - SURE_SPAN if most >= _FOUND else most
     named = sorted(found.values(), key=lambda one: -one.sure)
     return [one for one in named if one.sure >= least][:NAMED_MAX]
 
