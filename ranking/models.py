@@ -96,7 +96,9 @@ class LearnedWeight(models.Model):
         null=True, blank=True, help_text="The loop leaves the source alone till then."
     )
     on_hold_way = models.SmallIntegerField(
-        default=0, db_default=0, help_text="1: the reader's decision raised the weight; -1: it lowered it."
+        default=0,
+        db_default=0,
+        help_text="1: the reader's decision raised the weight; -1: it lowered it; 2: they took it back.",
     )
     updated_at = models.DateTimeField()
 

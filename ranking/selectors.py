@@ -28,7 +28,7 @@ from ranking.config_body import (
     effective_without,
 )
 from ranking.config_words import weights_changed
-from ranking.entities import Config, EffectiveConfig, Mute, WeightPoint
+from ranking.entities import SAME_WEIGHT, Config, EffectiveConfig, Mute, WeightPoint
 from ranking.implicit import ImplicitLeans, Lean
 from ranking.learning import HOLD_DAYS
 from ranking.models import (
@@ -337,6 +337,22 @@ def config_changed_to(
     return None
 
 
+def decisions_standing(*, reader_id: UUID, weights: Mapping[str, float], since: datetime) -> dict[str, int]:
+    """Return the sources that a decision after `since` gave the weight they have in `weights`. One query.
+
+    Each has the way of the newest one: 1 up, -1 down. Undos are no decisions.
+    """
+    rows = ConfigVersion.objects.filter(reader_id=reader_id, created_at__gt=since)
+    rows = rows.exclude(cause=ConfigVersion.Cause.REVERT).order_by("version")
+    found: dict[str, int] = {}
+    for changes in rows.values_list("changes", flat=True):
+        for change in weights_changed(changes):
+            weight = weights.get(change["target"])
+            if weight is not None and abs(change["after"] - weight) < SAME_WEIGHT:
+                found[change["target"]] = 1 if change["after"] > change["before"] else -1
+    return found
+
+
 def changes_since(*, reader_id: UUID, version: int) -> list[dict[str, Any]]:
     """Return all changes (rows of `body_changes`) made after `version`, oldest first. One query."""
     rows = ConfigVersion.objects.filter(reader_id=reader_id, version__gt=version).order_by("version")
@@ -349,7 +365,8 @@ def weights_on_hold(*, reader_id: UUID, now: datetime) -> set[str]:
 
 
 def weights_on_hold_many(*, reader_ids: Collection[UUID], now: datetime) -> dict[UUID, dict[str, int]]:
-    """Return `weights_on_hold` by reader id, each with the way of the decision: 1 up, -1 down, 0 unknown.
+    """Return `weights_on_hold` by reader id, each with the way of the decision: 1 up, -1 down, 0 unknown, or
+    `TAKEN_BACK`.
 
     Readers without such sources are left out. One query.
     """

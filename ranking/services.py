@@ -54,12 +54,14 @@ from ranking.selectors import (
     config_edit_current,
     config_of_row,
     config_versions_by_number,
+    decisions_standing,
     key_current,
     keys_current,
     read_again,
     values_by_current_key,
 )
 from ranking.source_rules import NEVER_MISSED, RANGES, SourceRules, rules_set, rules_sources
+from ranking.taste.entities import TAKEN_BACK
 
 Cause = ConfigVersion.Cause
 # Far above a person's need. A version holds the whole body, so this limits a reader's storage.
@@ -418,7 +420,8 @@ def _write(
         body_validate(after)
         if changes := body_changes(before, after):
             row.version += 1
-            _version_store(row, before, after, changes, now, cause)
+            is_undo = cause == Cause.REVERT and not ref.startswith(LEARNED)
+            _version_store(row, before, after, changes, now, cause, is_undo=is_undo)
             ConfigVersion.objects.create(
                 reader_id=reader_id,
                 version=row.version,
@@ -450,12 +453,20 @@ def _check_changes_left(row: RankConfig, now: datetime) -> None:
 
 
 def _version_store(
-    row: RankConfig, before: Body, after: Body, changes: list[Change], now: datetime, cause: Cause
+    row: RankConfig,
+    before: Body,
+    after: Body,
+    changes: list[Change],
+    now: datetime,
+    cause: Cause,
+    *,
+    is_undo: bool,
 ) -> None:
     """Write `after` to the config row, and its deltas to the learned weights of the changed sources.
 
     The loop leaves changed sources alone for 14 days, those that went back to the usual by a yes or an undo,
     too. A source that its reader set to the usual was returned to the loop, which may change it at once.
+    With `is_undo`, the decision that it takes back bars no lean of the reader's taste any more.
     """
     for name, value in after.items():
         if name != "learned":
@@ -468,6 +479,8 @@ def _version_store(
         s for s in {*before["learned"], *after["learned"]} if body_delta(before, s) != body_delta(after, s)
     }
     ways = body_effective(after).sources_moved(body_effective(before))
+    if is_undo and ways:
+        ways = _ways_after_undo(row.reader_id, {s: body_effective(after).weight(s) for s in ways}, now)
     LearnedWeight.objects.bulk_create(
         [
             LearnedWeight(
@@ -488,6 +501,16 @@ def _version_store(
         unique_fields=["reader", "source_key"],
         update_fields=["delta", "on_hold_until", "on_hold_way"],
     )
+
+
+def _ways_after_undo(reader_id: UUID, weights: Mapping[str, float], now: datetime) -> dict[str, int]:
+    """Return the way of each source that an undo gave its weight of `weights`.
+
+    It is that of the decision which lately gave it this weight, or `TAKEN_BACK`.
+    """
+    since = now - timedelta(days=HOLD_DAYS)
+    standing = decisions_standing(reader_id=reader_id, weights=weights, since=since)
+    return {source: standing.get(source, TAKEN_BACK) for source in weights}
 
 
 def versions_merge(*, now: datetime) -> int:

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='learnedweight',
             name='on_hold_way',
-            field=models.SmallIntegerField(db_default=0, default=0, help_text="1: the reader's decision raised the weight; -1: it lowered it."),
+            field=models.SmallIntegerField(db_default=0, default=0, help_text="1: the reader's decision raised the weight; -1: it lowered it; 2: they took it back."),
         ),
     ]

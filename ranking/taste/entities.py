@@ -22,6 +22,8 @@ BOUNDS = {TasteLevel.OFF: 1.0, TasteLevel.ON: 2.0, TasteLevel.STRONG: 3.0}
 STRENGTH = 1.5
 # How much a named article weighs, in thumbs.
 NAMED_WEIGHT = 3.0
+# The way of a decision on a source that the reader took back: the loop waits, and taste counts as before.
+TAKEN_BACK = 2
 # No source that the reader decided on lately, by the way of the decision.
 NO_HOLD: Mapping[str, int] = {}
 

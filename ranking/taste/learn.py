@@ -22,7 +22,7 @@ from ranking.common.categories import (
 )
 from ranking.common.text import fold
 from ranking.learning import KAPPA
-from ranking.taste.entities import AUTHOR, CATEGORY, NO_HOLD, SOURCE, TOPIC, Example
+from ranking.taste.entities import AUTHOR, CATEGORY, NO_HOLD, SOURCE, TAKEN_BACK, TOPIC, Example
 from ranking.taste.leans import (
     Array,
     leans_of,
@@ -150,8 +150,8 @@ def leans_learned(
     """Return the lean towards each of `targets`, of these examples.
 
     `on_hold` has the sources that the reader decided on lately, each with the way of the decision: a lean the
-    other way is 0, so that more of a source never lowers it. `deviations` are others' like-rates above or
-    below the usual one, by source.
+    other way is 0, so that more of a source never lowers it. One that was `TAKEN_BACK` bars no lean: an undo
+    brings the page back. `deviations` are others' like-rates above or below the usual one, by source.
     """
     has = np.zeros((len(examples), len(targets)))
     counts = np.array([reason_weights(one.tags, liked=one.liked) for one in examples]).reshape(-1, 2)
@@ -176,8 +176,8 @@ def leans_learned(
 
 def _lean_in_force(target: Target, lean: float, on_hold: Mapping[str, int]) -> float:
     """Return the lean; 0 for a source that the reader has lately decided on, unless it goes their way."""
-    is_on_hold = target.kind == SOURCE and target.key in on_hold
-    return 0.0 if is_on_hold and lean * on_hold[target.key] <= 0 else lean
+    way = on_hold.get(target.key, TAKEN_BACK) if target.kind == SOURCE else TAKEN_BACK
+    return 0.0 if way != TAKEN_BACK and lean * way <= 0 else lean
 
 
 def _counts(examples: Sequence[Example], target: Target) -> tuple[int, int]:

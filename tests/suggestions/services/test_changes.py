@@ -28,13 +28,19 @@ from suggestions.models import Suggestion
 from suggestions.preview import suggestion_preview, suggestion_side_by_side
 from suggestions.proposals import Refusal
 from suggestions.services.resolve import change_undo, suggestion_accept, suggestion_revert
-from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
+from tests.support.factories import (
+    FeedbackFactory,
+    FeedFactory,
+    ItemFactory,
+    SourceFactory,
+    SubscriptionFactory,
+)
 from tests.support.suggestion_worlds import LOVED
 
 pytestmark = pytest.mark.django_db
 
 TODAY = date(2026, 3, 18)
-MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 QUIET = "quiet.example"
 SOURCES = ("a.example", "b.example", "c.example", "d.example", LOVED)
 
@@ -53,10 +59,10 @@ def week_of(reader, now) -> None:
         )
 
 
-def offer(reader, now, value="1.3", key=LOVED) -> Suggestion:
+def offer(reader, now, value="1.3", key=LOVED, kind="boost_source") -> Suggestion:
     return Suggestion.objects.create(
         reader=reader,
-        suggestion_type="boost_source",
+        suggestion_type=kind,
         target_key=key,
         suggested_value=value,
         field="source_weights",
@@ -118,6 +124,35 @@ def test_an_accepted_suggestion_is_told_with_the_orders_before_and_after(reading
     assert change.before != change.after
     assert change.new == len({*change.after} - {*before}) > 0
     assert change.moved == sum(i in before and before.index(i) != n for n, i in enumerate(change.after))
+
+
+@pytest.fixture
+def ordered_by_taste(ada, now):
+    """Ada, whose ratings order her page: of nine articles of each source she liked the loved one's alone."""
+    week_of(ada, now)
+    for n in range(45):
+        key = SOURCES[n % len(SOURCES)]
+        item = ItemFactory(source=SourceFactory(key=key), title=f"Old {n}", published_at=now - 30 * DAY)
+        FeedbackFactory(reader=ada, item=item, useful=key == LOVED, at=now - timedelta(days=20 - n // 5))
+    config_edit(reader_id=ada.pk, edit=ConfigEdit(taste="on"), expected_version=0, now=now - HOUR)
+    look(ada, now)
+    return ada
+
+
+def test_an_undo_brings_the_page_back_and_its_undo_the_changed_one_also_if_taste_counts(
+    ordered_by_taste, now
+):
+    reader = ordered_by_taste
+    before = order(digest_for(reader_id=reader.pk, date=TODAY))
+    row = accept(reader, now + MINUTE, kind="reduce_source", key="a.example", value="0.7")
+    changed = order(look(reader, now + 2 * MINUTE))
+    assert not isinstance(
+        suggestion_revert(reader_id=reader.pk, suggestion_id=row.pk, now=now + 3 * MINUTE), Refusal
+    )
+    assert order(look(reader, now + 4 * MINUTE)) == before != changed
+    version = config_effective(reader_id=reader.pk).config.version
+    assert change_undo(reader=reader, version=version, cycle="", now=now + 5 * MINUTE) is None
+    assert order(look(reader, now + 6 * MINUTE)) == changed
 
 
 def test_news_alone_is_no_change(reading, now):
