@@ -76,6 +76,13 @@ async function acceptAll(form) {
     else fail(card, result);
   }
   if (ok) renewEffects();
+  if (!cards.querySelector(WAITING)) shrink();
+}
+
+/** Let the cards shrink, and show what became of them: the one button for all of them stands below where they were. */
+function shrink() {
+  for (const card of cards.querySelectorAll("[data-card]")) card.style.minHeight = "";
+  cards.querySelector("[data-card]").scrollIntoView({ block: "nearest" });
 }
 
 // What the other cards would move, now that the digest is another one. The last page asked for counts, and

@@ -159,6 +159,19 @@ def test_all_are_accepted_below_the_cards_that_are_read_first(page: Page, ada: R
     assert whole and last and whole["y"] >= last["y"] + last["height"]
 
 
+def test_what_became_of_all_that_were_accepted_is_in_sight(page: Page, ada: Reader):
+    for key in ("rivers", "harbours", "kettles"):
+        other_topic(ada, key)
+    page.goto(PAGE)
+    whole = page.locator("[data-card]").first.bounding_box()
+    press(page, "Accept all 3")
+    expect(page.locator(".card.done")).to_have_count(3)
+    expect(page.locator("[data-card]").first).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Undo").last).to_be_in_viewport()
+    box = page.locator("[data-card]").first.bounding_box()
+    assert whole and box and box["height"] < whole["height"]
+
+
 def test_a_reader_at_the_keyboard_goes_on_to_the_next_card(page: Page, ada: Reader):
     first, second = suggested(ada), other_topic(ada)
     page.goto(PAGE)
