@@ -337,7 +337,7 @@ def config_changed_to(
     return None
 
 
-def decisions_standing(*, reader_id: UUID, weights: Mapping[str, float], since: datetime) -> dict[str, int]:
+def decisions_in_force(*, reader_id: UUID, weights: Mapping[str, float], since: datetime) -> dict[str, int]:
     """Return the sources that a decision after `since` gave the weight they have in `weights`. One query.
 
     Each has the way of the newest one: 1 up, -1 down. Undos are no decisions.

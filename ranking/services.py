@@ -54,7 +54,7 @@ from ranking.selectors import (
     config_edit_current,
     config_of_row,
     config_versions_by_number,
-    decisions_standing,
+    decisions_in_force,
     key_current,
     keys_current,
     read_again,
@@ -509,8 +509,8 @@ def _ways_after_undo(reader_id: UUID, weights: Mapping[str, float], now: datetim
     It is that of the decision which lately gave it this weight, or `TAKEN_BACK`.
     """
     since = now - timedelta(days=HOLD_DAYS)
-    standing = decisions_standing(reader_id=reader_id, weights=weights, since=since)
-    return {source: standing.get(source, TAKEN_BACK) for source in weights}
+    in_force = decisions_in_force(reader_id=reader_id, weights=weights, since=since)
+    return {source: in_force.get(source, TAKEN_BACK) for source in weights}
 
 
 def versions_merge(*, now: datetime) -> int:

@@ -39,10 +39,7 @@ addEventListener("popstate", () => {
  */
 async function open(link) {
   wanted = link;
-  if (loading) {
-    name(link);
-    return pass(rowOf(link));
-  }
+  if (loading) return pass(rowOf(link));
   loading = true;
   root.dataset.paneComes = "";
   try {
@@ -51,12 +48,6 @@ async function open(link) {
     loading = false;
     delete root.dataset.paneComes;
   }
-}
-
-/** Show the title of what is walked to until its article comes, instead of one that was walked past. */
-function name(link) {
-  if (pane.hidden) return;
-  pane.replaceChildren(Object.assign(document.createElement("h2"), { className: "title", textContent: link.textContent.trim() }));
 }
 
 /** Fill the pane with the piece of the item's page. Without a network it is the stored article, if there is one. */

@@ -265,7 +265,10 @@ def test_everything_works_by_keyboard(page: Page, ada: Reader):
     page.keyboard.press("Enter")
     for _ in range(5):  # all as read, title, source, original, why
         page.keyboard.press("Tab")
-    expect(page.locator(".why summary")).to_be_focused()
+    expect(page.locator(".why > summary")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("How the score is made")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Source × freshness × interest")).to_be_visible()
     page.keyboard.press("Tab")

@@ -252,13 +252,6 @@ def _join(clauses: list[Clause]) -> list[Clause]:
         can_join = found and found[-1].target and found[-1].limit in ("", PRAISE, QUESTION)
         if found and found[-1].limit == TASTE and is_pronoun and not clause.target:
             found[-1] = replace(found[-1], direction=clause.direction or found[-1].direction)
-        elif can_join and is_pronoun and _is_beside_rule(clause, found[-1]):
-            # "At most two a day of Gazette, and less of it."
-            found.append(
-                replace(
-                    found[-1], direction=clause.direction, amount=clause.amount, rule="", span=clause.span
-                )
-            )
         elif can_join and is_pronoun and clause.direction not in (FRESHER, OLDER):
             given = found[-1].direction if found[-1].direction not in ("", lexicon.WEAK) else clause.direction
             last = max(found[-1].last, clause.last)
@@ -278,14 +271,6 @@ def _join(clauses: list[Clause]) -> list[Clause]:
         elif clause.target not in lexicon.PRONOUNS or not clause.inherited:
             found.append(clause)
     return found
-
-
-def _is_beside_rule(clause: Clause, before: Clause) -> bool:
-    """Return whether a clause about "it" is a wish of its own, beside the rule that is wished before it."""
-    is_own = clause.direction in (LESS, MORE) and not clause.inherited and not clause.rule
-    # "At most" leans to less.
-    said_by_rule = before.direction in ("", lexicon.WEAK, NONE) or before.rule.startswith(LIMIT)
-    return bool(before.rule) and is_own and said_by_rule
 
 
 def _direction_first(clauses: list[Clause]) -> list[Clause]:

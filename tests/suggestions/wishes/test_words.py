@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from suggestions.changes.change import FRESHER, LESS
+from suggestions.changes.change import FRESHER
 from suggestions.wishes.reading import wishes_read
 from suggestions.wishes.wish import Reading
 from tests.support.wish_words import ASKS, RIGHT, TODAY, WRONG, Sentence, grade, names, sentences
@@ -46,19 +46,6 @@ def test_what_is_clear_stands_beside_a_question():
     assert next(wish.direction for wish in reading.wishes) == FRESHER
     both = read("fewer tech stories from TIME on weekends, and more AI")
     assert [wish.target.label for wish in both.wishes] == ["AI"] and both.question
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "at most two a day of The Verge, and less of it",
-        "The Verge: höchstens zwei am Tag, und weniger davon",
-        "nothing older than two days from The Verge, and less of it",
-    ],
-)
-def test_less_of_a_source_is_wished_beside_a_rule_for_it(words: str):
-    rule, less = read(words).wishes
-    assert rule.target == less.target and less.direction == LESS and rule.direction != LESS
 
 
 def test_an_answer_leaves_the_next_question_open():

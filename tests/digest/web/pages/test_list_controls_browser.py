@@ -340,7 +340,11 @@ def rate_by_sign(desk: Desk) -> None:
     desk.until_reasons(1)
     desk.press("u")
     desk.until_rated(None)
+    # What was called not useful has been read, whatever is said of it afterwards.
+    desk.until_read({desk.title})
+    desk.press("m")
     desk.until_read(set())
+    desk.open()
 
 
 def go_to_places(desk: Desk) -> None:
