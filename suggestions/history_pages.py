@@ -253,10 +253,10 @@ def history(request: HttpRequest) -> HttpResponse:
 @require_POST
 @rate_limited(DECIDE)
 def history_undo(request: HttpRequest) -> HttpResponse:
-    """Undo the change of the history that `what` and `ref` name, say what is different, and show the same
-    page again.
+    """Undo one change of the history, and show the page again with a sentence that says what is different.
 
-    If nothing of it is left, say so and change nothing.
+    The form says which: `what` is the kind of change, `ref` its number or its day. If nothing of it is left,
+    change nothing, and say so.
     """
     what, ref = request.POST.get("what", ""), request.POST.get("ref", "")
     reader = reader_of(request)

@@ -156,7 +156,7 @@ class Asker:
         return self.choice(label, wish_words(LIMIT, SOURCE, self.lookup.name(source), most))
 
     def muted_in(self, what: str, where: Target) -> Choice:
-        """Return the answer that hides `what` in the source `where` alone."""
+        """Return the answer that mutes the word `what`, but only in articles of the source `where`."""
         return self.change(NONE, self.lookup.word(what, self.lookup.mute_kinds(what)[0]), where)
 
     @property

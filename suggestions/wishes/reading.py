@@ -213,9 +213,10 @@ class _Answers:
         unknown: bool = False,
         is_offering: bool = True,
     ) -> bool:
-        """Ask what a part of the sentence means: `choices`, and what may be wished of the things it names.
+        """Add a question about the part `span` of the sentence. Return whether there is one.
 
-        Return whether there is anything to ask. Without `is_offering` the things are left out.
+        Its answers are `choices`, then with `is_offering` likely deeds on the things that the part names,
+        those of `ways` first. Without any answer nothing is asked.
         """
         asker, text = self._asker(span), self.lookup.sentence[slice(*span)]
         offered = [] if self.is_line or not is_offering else offered_by(asker, text, self.today, ways)

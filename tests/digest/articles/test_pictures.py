@@ -146,10 +146,8 @@ def test_five_mebibytes_are_enough(httpserver: HTTPServer, monkeypatch: pytest.M
     assert "too_large" in missing(httpserver.url_for("/large"))
 
 
-def test_a_slow_server_is_left_after_the_time_and_for_a_minute(
-    httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(pictures, "TOTAL_S", 0.3)
+def slow_at(httpserver: HTTPServer) -> threading.Event:
+    """Let `/slow` answer only after five seconds, or once the event is set."""
     done = threading.Event()
 
     def slow(request: Request) -> Response:
@@ -157,6 +155,14 @@ def test_a_slow_server_is_left_after_the_time_and_for_a_minute(
         return Response(PNG)
 
     httpserver.expect_request("/slow").respond_with_handler(slow)
+    return done
+
+
+def test_a_slow_server_is_left_after_the_time_and_for_a_minute(
+    httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(pictures, "TOTAL_S", 0.3)
+    done = slow_at(httpserver)
     httpserver.expect_request("/b.png").respond_with_data(PNG)
     try:
         assert "timeout" in missing(httpserver.url_for("/slow"))
@@ -171,13 +177,7 @@ def test_no_readers_picture_keeps_a_host_from_others(
 ):
     """Any feed may name an address of a newspaper's host that fails."""
     monkeypatch.setattr(pictures, "TOTAL_S", 0.3)
-    done = threading.Event()
-
-    def slow(request: Request) -> Response:
-        done.wait(5)
-        return Response(PNG)
-
-    httpserver.expect_request("/slow").respond_with_handler(slow)
+    done = slow_at(httpserver)
     httpserver.expect_request("/asked").respond_with_data(b"", status=429)
     httpserver.expect_request("/b.png").respond_with_data(PNG)
     with socket() as shut:
