@@ -229,7 +229,7 @@ def test_all_orders_stand_on_a_phone_and_the_chosen_one_is_marked(page: Page, ad
         assert edge["x"] + edge["width"] <= 344
         other.click()
         page.wait_for_function(
-            "n => document.querySelectorAll('.order a')[n].ariaCurrent === 'true'", arg=(n + 1) % 3
+            "n => document.querySelectorAll('.order a')[n]?.ariaCurrent === 'true'", arg=(n + 1) % 3
         )
 
 

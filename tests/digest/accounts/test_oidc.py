@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from html import unescape
+from ipaddress import IPv4Network
 from pathlib import Path
 from shutil import copy
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ from tests.config.test_serve import ROOT, environment, fetched, port_free
 
 pytestmark = [pytest.mark.alike, pytest.mark.django_db]
 PASSWORD = "a-lamp-and-a-kettle"
+ADDRESSES = (str(address) for address in IPv4Network("10.0.0.0/8").hosts())
 # The provider's tables are created if it is switched on.
 SEED = f"""
 from django.core.management import call_command
@@ -66,6 +68,8 @@ def set_up(installed: Path, folder: Path, issuer: str) -> dict[str, str]:
         "OIDC_CLIENT_ID": "tidings",
         "OIDC_CLIENT_SECRET": "s3cret",
         "OIDC_NAME": "Harbour",
+        # Visitors say which address they come from, so that limits by address count each of them alone.
+        "TRUSTED_PROXY_COUNT": "1",
     }
     seed = [sys.executable, "manage.py", "shell", "-v0", "-c", SEED]
     subprocess.run(seed, cwd=ROOT, env=place, check=True)
@@ -98,6 +102,7 @@ class Visitor:
         self.site, self.provider = site, provider
         # Nothing here is encrypted: to load the certificates would take longer than most of the pages.
         self.http = httpx.Client(follow_redirects=True, timeout=20, verify=False)
+        self.http.headers["X-Forwarded-For"] = next(ADDRESSES)
 
     def __enter__(self) -> "Visitor":
         return self
