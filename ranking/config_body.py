@@ -139,6 +139,11 @@ def body_effective(body: Body) -> EffectiveConfig:
     )
 
 
+def weights_changed(changes: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return those of `body_changes` that changed the effective weight of a source."""
+    return [change for change in changes if change["field"] == "source_weights"]
+
+
 def effective_without(effective: EffectiveConfig, changes: Iterable[Change], body: Body) -> EffectiveConfig:
     """Return the settings as they would be without their last write.
 
@@ -146,7 +151,7 @@ def effective_without(effective: EffectiveConfig, changes: Iterable[Change], bod
     not change are those of `effective`, because some may have been learned since.
     """
     own = effective.config.source_weights
-    weights = {c["target"]: c["before"] for c in changes if c["field"] == "source_weights"}
+    weights = {row["target"]: row["before"] for row in weights_changed(changes)}
     deltas = {source: weight - own.get(source, WEIGHT_DEFAULT) for source, weight in weights.items()}
     config = replace(body_effective(body).config, source_weights=own)
     return EffectiveConfig(config, {**effective.deltas, **deltas}, effective.learned_at)
@@ -158,10 +163,9 @@ def body_before(earlier: Body, changes: Iterable[Change]) -> Body:
     The two differ in what was learned between them, which no write stores.
     """
     learned = dict(earlier["learned"])
-    for row in changes:
-        if row["field"] == "source_weights":
-            own = earlier["source_weights"].get(row["target"], WEIGHT_DEFAULT)
-            learned[row["target"]] = round(row["before"] - own, 4)
+    for row in weights_changed(changes):
+        own = earlier["source_weights"].get(row["target"], WEIGHT_DEFAULT)
+        learned[row["target"]] = round(row["before"] - own, 4)
     return {**earlier, "learned": {source: delta for source, delta in learned.items() if delta}}
 
 

@@ -1,12 +1,13 @@
 """Explain ranking in plain words: weights, changes of a config, and causes of versions. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 from urllib.parse import unquote
 
 from ranking.common.text import topic_key
+from ranking.config_body import weights_changed
 from ranking.entities import SAME_WEIGHT, Mute
 from ranking.language import date_words, figure, gettext_noop, pgettext, times
 from ranking.language import gettext as _
@@ -179,35 +180,53 @@ def _is_marked(pin: str) -> bool:
 def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> str:
     """Return one row of `body_changes` as a sentence. `titles` has the names of sources by key."""
     field, target, before, after = change["field"], change["target"], change["before"], change["after"]
-    name = target if field == "topics" else (titles or {}).get(target, target)
+    known = titles or {}
     if field in SWITCHES:
         there, gone = SWITCHES[field]
-        name = pin_name(target, titles or {}) if field in (LOCKED, AVOIDED) else name
-        return _(there if after else gone).format(name=name)
-    match field:
-        case "source_weights" if before == after:
-            return _("{name}: stays {weight}").format(name=name, weight=weight_words(after))
-        case "source_weights":
-            return f"{name}: {_step(before, after)}"
-        case "keyword_boosts":
-            return _boost_words(target, before, after)
-        case "other_names":
-            names = _("“{name}”: other names {before} → {after}")
-            return names.format(name=name, before=names_words(before), after=names_words(after))
-        case "shelf_lives":
-            words = _("{name}: shelf life {before} → {after}")
-            return words.format(name=name, before=hours_words(before), after=hours_words(after))
-        case "daily_limits":
-            return f"{name}: {limit_words(before)} → {limit_words(after)}"
-        case "taste":
-            return _(TASTE_CHANGES.get(after, after))
-        case "recency_half_life_hours":
-            return _half_life_words(before, after)
-        case "mutes":
-            return _mute_words(target, after, titles or {})
-        case _:
-            label = _(SETTINGS[field]) if field in SETTINGS else field
-            return f"{label}: {_setting(field, before)} → {_setting(field, after)}"
+        return _(there if after else gone).format(name=_switch_name(field, target, known))
+    if field in OF_A_TARGET:
+        return OF_A_TARGET[field](known.get(target, target), before, after)
+    if field == "mutes":
+        return _mute_words(target, after, known)
+    label = _(SETTINGS[field]) if field in SETTINGS else field
+    return f"{label}: {_setting(field, before)} → {_setting(field, after)}"
+
+
+def _switch_name(field: str, target: str, titles: Mapping[str, str]) -> str:
+    """Return the target of a switch in the reader's words. A topic goes by its own name."""
+    if field in (LOCKED, AVOIDED):
+        return pin_name(target, titles)
+    return target if field == "topics" else titles.get(target, target)
+
+
+def _weight_words(name: str, before: float, after: float) -> str:
+    """Return a change of a source's weight in words."""
+    if before == after:
+        return _("{name}: stays {weight}").format(name=name, weight=weight_words(after))
+    words, words_after = weight_step(before, after)
+    return f"{name}: {words_after if words_after.startswith(words) else f'{words} → {words_after}'}"
+
+
+def _names_changed(name: str, before: Sequence[str] | None, after: Sequence[str] | None) -> str:
+    """Return a change of a topic's other names in words."""
+    words = _("“{name}”: other names {before} → {after}")
+    return words.format(name=name, before=names_words(before), after=names_words(after))
+
+
+def _shelf_life_words(name: str, before: int | None, after: int | None) -> str:
+    """Return a change of a source's shelf life in words."""
+    words = _("{name}: shelf life {before} → {after}")
+    return words.format(name=name, before=hours_words(before), after=hours_words(after))
+
+
+def _limit_changed(name: str, before: int | None, after: int | None) -> str:
+    """Return a change of how many items a day a source may have, in words."""
+    return f"{name}: {limit_words(before)} → {limit_words(after)}"
+
+
+def _taste_changed(_name: str, _before: str | None, after: str) -> str:
+    """Return a change of how much taste counts, in words."""
+    return _(TASTE_CHANGES.get(after, after))
 
 
 def _boost_words(word: str, before: float | None, after: float | None) -> str:
@@ -219,7 +238,7 @@ def _boost_words(word: str, before: float | None, after: float | None) -> str:
     return words.format(word=word) + exact
 
 
-def _half_life_words(before: float, after: float) -> str:
+def _half_life_words(_name: str, before: float, after: float) -> str:
     """Return a change of the half-life in hours as its effect on the news."""
     if after < before:
         words = _("News ages {times} times as fast")
@@ -233,10 +252,16 @@ def taste_words(level: str) -> str:
     return _(TASTES.get(level, level))
 
 
-def _step(before: float, after: float) -> str:
-    """Return a change of a source's setting in words."""
-    words, words_after = weight_step(before, after)
-    return words_after if words_after.startswith(words) else f"{words} → {words_after}"
+# Settings whose change is a sentence of its own, made of the target's name, the value before and that after.
+OF_A_TARGET: Mapping[str, Callable[[str, Any, Any], str]] = {
+    "source_weights": _weight_words,
+    "keyword_boosts": _boost_words,
+    "other_names": _names_changed,
+    "shelf_lives": _shelf_life_words,
+    "daily_limits": _limit_changed,
+    "taste": _taste_changed,
+    "recency_half_life_hours": _half_life_words,
+}
 
 
 def mute_label(mute: Mute, titles: Mapping[str, str] | None = None) -> str:
@@ -254,9 +279,9 @@ def sources_named(changes: Sequence[Mapping[str, Any]]) -> set[str]:
 
     Targets that are no sources are among them.
     """
-    mutes = [_mute_read(change["target"]) for change in changes if change["field"] == "mutes"]
-    others = {change["target"] for change in changes if change["field"] != "mutes"}
-    return others | {mute.value for mute in mutes} | {mute.within for mute in mutes if mute.within}
+    targets = {change["target"] for change in changes}
+    mutes = [_mute_read(target) for target in targets if ":" in target]
+    return targets | {mute.value for mute in mutes} | {mute.within for mute in mutes if mute.within}
 
 
 def _mute_read(target: str) -> Mute:
@@ -377,11 +402,6 @@ def steps_in_force(
         if found[-1]:
             led_to[source] = before
     return found
-
-
-def weights_changed(changes: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return those of `body_changes` that changed the effective weight of a source."""
-    return [change for change in changes if change["field"] == "source_weights"]
 
 
 def learned_changes_undone(

@@ -26,8 +26,8 @@ from ranking.config_body import (
     body_validate,
     effective_body,
     effective_without,
+    weights_changed,
 )
-from ranking.config_words import weights_changed
 from ranking.entities import SAME_WEIGHT, Config, EffectiveConfig, Mute, WeightPoint
 from ranking.implicit import ImplicitLeans, Lean
 from ranking.learning import HOLD_DAYS

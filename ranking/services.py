@@ -33,8 +33,9 @@ from ranking.config_body import (
     body_weigh,
     changes_in_force,
     mute_sources,
+    weights_changed,
 )
-from ranking.config_words import REDONE, UNDONE, change_words, weights_changed
+from ranking.config_words import REDONE, UNDONE, change_words
 from ranking.entities import (
     SAME_WEIGHT,
     WEIGHT_DEFAULT,
