@@ -17,6 +17,7 @@ from suggestions.wishes import lexicon
 from suggestions.wishes.last_days import NUMBERS
 from suggestions.wishes.limits import PAST, PRAISE, QUESTION, TASTE, is_question, limit_of
 from suggestions.wishes.rule_words import OUT_OF_TODAY, SHELF
+from suggestions.wishes.targets import MEANINGLESS, halves_of, phrase_of, target_strip
 from suggestions.wishes.tokens import (
     AMOUNT,
     BETWEEN,
@@ -189,7 +190,7 @@ _SELF = re.compile(
 
 
 def _is_telling(token: Token) -> bool:
-    is_word = token.kind == WORD and token.text not in _MEANINGLESS
+    is_word = token.kind == WORD and token.text not in MEANINGLESS
     return token.kind == NAME or (is_word and token.typed[:1].isalpha())
 
 
@@ -252,6 +253,10 @@ def _join(clauses: list[Clause]) -> list[Clause]:
         can_join = found and found[-1].target and found[-1].limit in ("", PRAISE, QUESTION)
         if found and found[-1].limit == TASTE and is_pronoun and not clause.target:
             found[-1] = replace(found[-1], direction=clause.direction or found[-1].direction)
+        elif can_join and is_pronoun and found[-1].rule and not clause.rule and _is_own_way(clause):
+            # "Gazette at most two a day, and less of it": two changes.
+            of = found[-1]
+            found.append(replace(clause, target=of.target, about=of.about, begin=of.begin, end=of.end))
         elif can_join and is_pronoun and clause.direction not in (FRESHER, OLDER):
             given = found[-1].direction if found[-1].direction not in ("", lexicon.WEAK) else clause.direction
             last = max(found[-1].last, clause.last)
@@ -271,6 +276,11 @@ def _join(clauses: list[Clause]) -> list[Clause]:
         elif clause.target not in lexicon.PRONOUNS or not clause.inherited:
             found.append(clause)
     return found
+
+
+def _is_own_way(clause: Clause) -> bool:
+    """Return whether a clause has a direction of its own, not one that only likes or that it inherits."""
+    return clause.direction in (LESS, MORE, NONE) and not clause.inherited
 
 
 def _direction_first(clauses: list[Clause]) -> list[Clause]:
@@ -347,7 +357,7 @@ def _clauses(part: _Part, before: str, own: Set[str]) -> list[Clause]:
         run = [*dropwhile(_is_filling, group)]
         if is_way and runs and runs[-1][0]:
             runs[-1][1].extend(run)
-        elif is_way or _strip(run)[0] or any(one.text in lexicon.LENGTHS for one in run):
+        elif is_way or target_strip(run)[0] or any(one.text in lexicon.LENGTHS for one in run):
             runs.append((is_way, run))
     named = [not is_way and any(one.kind == NAME or one.text in own for one in run) for is_way, run in runs]
     targets = sum(not is_way for is_way, _ in runs)
@@ -439,7 +449,7 @@ def _pairs(runs: Sequence[tuple[bool, list[Token]]]) -> list[tuple[list[Token], 
 
 
 def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) -> Clause:
-    target, about, subject, length = _strip(words)
+    target, about, subject, length = target_strip(words)
     days = [token for token in part.tokens if token.kind == UNTIL]
     amounts = {token.value for token in part.tokens if token.kind == AMOUNT}
     # A condition may have taken all tokens: "if at most two a day".
@@ -454,7 +464,7 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
             negated=any(token.text in _NEGATIONS for token in part.tokens),
             doubly=_is_denied(part.tokens),
         ),
-        target=_phrase(target),
+        target=phrase_of(target),
         begin=target[0].begin if target else bounds[0],
         end=target[-1].end if target else bounds[1],
         first=bounds[0],
@@ -469,30 +479,12 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
         is_contrast=bool(part.direction) and not directions,
         until=days[0].day if days else None,
         dated=bool(days),
-        halves=_halves(target),
+        halves=halves_of(target),
         condition=part.condition,
         rule=next(iter(_rules(part.tokens)), ""),
         keeps=part.keeps,
         is_apart=part.is_apart,
     )
-
-
-def _phrase(tokens: Sequence[Token]) -> str:
-    typed = [token.typed for token in tokens if token.typed]
-    # "Apple apple apple" is said once.
-    return " ".join(word for n, word in enumerate(typed) if [word] != typed[n - 1 : n])
-
-
-def _halves(tokens: Sequence[Token]) -> tuple[str, str, str] | None:
-    """Return ("chess", "gazette", "from") of "chess from Gazette"; `None` for a target of one name."""
-    for n, token in enumerate(tokens[1:-1], start=1):
-        if token.kind == WORD and token.text in ("from", "by", "about", "in", "on"):
-            of, about = _strip(tokens[:n])[0], _strip(tokens[n + 1 :])[0]
-            if not of or not about:
-                return None
-            halves = (_phrase(about), _phrase(of)) if token.text == "about" else (_phrase(of), _phrase(about))
-            return (*halves, token.text)
-    return None
 
 
 def _limit(part: _Part) -> str:
@@ -567,34 +559,3 @@ _TOGETHER = {
     frozenset({NONE, FRESHER}): FRESHER,
     frozenset({REMOVE, FRESHER}): FRESHER,
 }
-
-
-def _strip(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
-    """Return a target without the words around it, its kind and its length, if named."""
-    # "The football news I hid" are football news.
-    tellers = (n for n, one in enumerate(tokens[:-1]) if n and one.typed in lexicon.SETS["tellers"])
-    rest, about, subject, length = list(tokens[: next(tellers, len(tokens))]), "", False, ""
-    while rest and rest[0].kind == WORD and rest[0].text in _BEFORE:
-        word = rest[0].text
-        if len(rest) == 1 and word not in lexicon.FILLERS | lexicon.LENGTHS:
-            break
-        about = lexicon.KIND_WORDS.get(word, about)
-        length = word if word in lexicon.LENGTHS else length
-        subject = subject or (bool(length or about) and word in lexicon.SUBJECT_WORDS)
-        rest.pop(0)
-    while (
-        len(rest) > 0 and rest[-1].kind == WORD and (rest[-1].text in lexicon.FILLERS | lexicon.SUBJECT_WORDS)
-    ):
-        word = rest.pop().text
-        subject = subject or word in lexicon.SUBJECT_WORDS
-    at = next(
-        (n for n, one in enumerate(tokens[:-1]) if one.kind == WORD and one.text in lexicon.TELLING), None
-    )
-    if at is not None and rest in ([], [tokens[at]]) and tokens[at + 1].text not in lexicon.KIND_WORDS:
-        # "Good news", "opinion pieces": a wish. Each word alone would be another one.
-        rest = list(tokens[at : at + 2])
-    return rest, about, subject, length
-
-
-_BEFORE = lexicon.FILLERS | lexicon.KIND_WORDS.keys() | lexicon.LENGTHS | lexicon.EVERY_WORDS
-_MEANINGLESS = _BEFORE | lexicon.SUBJECT_WORDS | lexicon.EVERYTHING | lexicon.PRONOUNS | lexicon.CARRYING

@@ -122,6 +122,21 @@ def test_a_rule_counts_for_each_source_that_is_named(words: str, sources: list[s
 @pytest.mark.parametrize(
     "words",
     [
+        "at most two a day of Golem, and less of it",
+        "Golem, max 2 per day, and less of it",
+        "at most two a day of Golem, but less of it",
+        "höchstens 2 am Tag von Golem, und weniger davon",
+    ],
+)
+def test_less_of_it_beside_a_rule_for_a_source_counts_as_well(words: str):
+    reading = read(words)
+    assert [wish.target.label for wish in reading.wishes] == ["Golem.de"] * 2 and reading.question is None
+    assert [wish.direction for wish in reading.wishes] == ["limit", "less"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
         "no TIME and heise in Today",
         "show The Verge only in All",
         "put xkcd back in Today",
