@@ -144,6 +144,17 @@ def weights_changed(changes: Iterable[Mapping[str, Any]]) -> list[Mapping[str, A
     return [change for change in changes if change["field"] == "source_weights"]
 
 
+def learned_changes_undone(
+    changes: Sequence[Mapping[str, Any]], now: Body, then: Body
+) -> list[Mapping[str, Any]]:
+    """Return the `changes` (`body_changes` from `now` to `then`) that undo a learned delta."""
+    return [
+        change
+        for change in weights_changed(changes)
+        if now["learned"].get(change["target"], 0.0) != then["learned"].get(change["target"], 0.0)
+    ]
+
+
 def effective_without(effective: EffectiveConfig, changes: Iterable[Change], body: Body) -> EffectiveConfig:
     """Return the settings as they would be without their last write.
 

@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import unquote
 
 from ranking.common.text import topic_key
-from ranking.config_body import weights_changed
 from ranking.entities import SAME_WEIGHT, Mute
 from ranking.language import date_words, figure, gettext_noop, pgettext, times
 from ranking.language import gettext as _
@@ -402,17 +401,6 @@ def steps_in_force(
         if found[-1]:
             led_to[source] = before
     return found
-
-
-def learned_changes_undone(
-    changes: Sequence[Mapping[str, Any]], now: Body, then: Body
-) -> list[Mapping[str, Any]]:
-    """Return the `changes` (`body_changes` from `now` to `then`) that undo a learned delta."""
-    return [
-        change
-        for change in weights_changed(changes)
-        if now["learned"].get(change["target"], 0.0) != then["learned"].get(change["target"], 0.0)
-    ]
 
 
 def boost_lines(boosts: Mapping[str, float]) -> str:

@@ -32,6 +32,7 @@ from ranking.config_body import (
     body_keys,
     body_keys_current,
     body_of,
+    learned_changes_undone,
     term_searchable,
     term_visible,
 )
@@ -40,7 +41,6 @@ from ranking.config_words import (
     TARGET_MAX_CHARS,
     boost_lines,
     cause_words,
-    learned_changes_undone,
     sources_named,
     steps_in_force,
 )
