@@ -95,7 +95,7 @@ def browser_storage(get_response: Handler) -> Handler:
     return handle
 
 
-def sign_in_and_return(get_response: Handler) -> Handler:
+class SignInAndReturn(MiddlewareMixin):
     """After a sign-in that a form needed, return to the form's page, because the form's own URL answers no
     GET.
 
@@ -104,8 +104,8 @@ def sign_in_and_return(get_response: Handler) -> Handler:
     drop that data: no form there is as large as `FORM_MAX_CHARS`.
     """
 
-    def handle(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Return the redirect to a sign-in with the form's page, or the response as it is."""
         if getattr(request, "sign_in_refused", False):
             request.session.flush()  # allauth stored who tried, and stores more after the refusal
         form = request.session.get(STATE_SESSION_KEY)
@@ -118,8 +118,6 @@ def sign_in_and_return(get_response: Handler) -> Handler:
             return response
         messages.error(request, translation.gettext(SIGNED_OUT))
         return HttpResponseRedirect(f"{sign_in}?{urlencode({'next': _form_page(request)})}")
-
-    return handle
 
 
 class WelcomeFirst(MiddlewareMixin):
@@ -148,20 +146,18 @@ def _form_page(request: HttpRequest) -> str:
     return own_path(f"{parts.path}?{parts.query}" if parts.query else parts.path) or "/"
 
 
-def form_address_return(get_response: Handler) -> Handler:
+class FormAddressReturn(MiddlewareMixin):
     """Redirect a browser that opens a form's own address, which takes no GET, to the page above it.
 
     The history and restored tabs do this if the answer to a form was a page. They got an empty page with 405.
     """
 
-    def handle(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Return the redirect instead of a 405 for a browser, any other response as it is."""
         by_browser = request.method == "GET" and "text/html" in request.headers.get("Accept", "")
         if response.status_code != 405 or not by_browser or not request.path.startswith(READERS_PAGES):
             return response
         return HttpResponseRedirect(_page_above(request.path))
-
-    return handle
 
 
 def _page_above(path: str) -> str:
