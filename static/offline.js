@@ -4,6 +4,8 @@ import { announce, said } from "./http.js";
 const note = document.querySelector("[data-offline]");
 const usual = note.textContent;
 const STORE = "today-1", DIGEST = "/ui/today/offline";
+// As long as the worker keeps it (templates/sw.js).
+const STORED_MS = 3 * 24 * 60 * 60 * 1000;
 
 function show() {
   note.textContent = usual;
@@ -11,10 +13,11 @@ function show() {
   if (!navigator.onLine) announce(usual);
 }
 
-/** The article of the item in today's stored digest; null if this device does not have it. */
+/** The article of the item in the stored digest of this page's reader; null if this device does not have it. */
 export async function storedArticle(item) {
   const digest = await globalThis.caches?.match(DIGEST, { cacheName: STORE });
-  if (!digest) return null;
+  if (digest?.headers.get("X-Tidings-Reader") !== reader) return null;
+  if (!(Date.now() - Date.parse(digest.headers.get("Date")) < STORED_MS)) return null;
   return new DOMParser().parseFromString(await digest.text(), "text/html").getElementById(`item-${item}`);
 }
 
@@ -49,11 +52,22 @@ function tell(message) {
 workers?.register("/sw.js").catch(() => {});
 tell({ reader, store: document.querySelector("[data-today]") !== null });
 
+/** Close the notifications that still stand on this device: their words are for who was signed in. */
+async function closeNotifications() {
+  const registration = await workers?.ready;
+  for (const one of await registration?.getNotifications?.() ?? []) one.close();
+}
+
+// A page for nobody: the session has ended, perhaps elsewhere.
+if (!("theme" in document.documentElement.dataset)) closeNotifications();
+
 // Signing out leaves nothing behind; the server's answer wipes the device as well, where it came over TLS.
 for (const form of document.querySelectorAll('form[action$="/logout/"]')) {
   form.addEventListener("submit", () => {
-    workers?.controller?.postMessage({ reader: "" });
+    // The worker may be fetching the digest for this very page, also if it is not in charge of it.
+    tell({ reader: "" });
     globalThis.caches?.delete(STORE);
+    closeNotifications();
     // Nor is anybody else here notified of their news.
     workers?.ready.then(({ pushManager }) => pushManager?.getSubscription()).then((push) => push?.unsubscribe());
   });

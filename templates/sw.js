@@ -16,8 +16,7 @@ self.addEventListener("install", (event) => {
 });
 
 self.addEventListener("activate", (event) => {
-  const old = (names) => names.filter((name) => ![CACHE, TODAY].includes(name)).map((name) => caches.delete(name));
-  event.waitUntil(caches.keys().then((names) => Promise.all(old(names))));
+  event.waitUntil(tidyUp());
 });
 
 self.addEventListener("fetch", (event) => {
@@ -34,6 +33,15 @@ self.addEventListener("message", (event) => {
   const { reader, store } = event.data;
   event.waitUntil(inTurn(() => shownTo(reader)).then(() => (store && reader ? storeToday(reader) : null)));
 });
+
+/** Delete stores of earlier kinds, and the looks of earlier releases: they have other addresses in each. */
+async function tidyUp() {
+  const old = (await caches.keys()).filter((name) => ![CACHE, TODAY].includes(name));
+  await Promise.all(old.map((name) => caches.delete(name)));
+  const cache = await caches.open(CACHE);
+  const unused = (await cache.keys()).filter(({ url }) => !KEPT.includes(new URL(url).pathname));
+  await Promise.all(unused.map((request) => cache.delete(request)));
+}
 
 /** Look at the stored digest and change it one after the other: two pages speak at once. */
 function inTurn(work) {

@@ -1,9 +1,11 @@
 """In a real browser the page subscribes to Web Push, and the worker shows a push service's messages."""
 
 import json
+import time
 from collections.abc import Iterator
 
 import pytest
+from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, expect
 
 from digest.models import Destination, Reader
@@ -15,6 +17,16 @@ from tests.test_pages_browser import page, watched
 __all__ = ["page"]
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 ENDPOINT = "https://push.example/ada"
+PUSH = """async (data) => {
+    const event = new PushEvent("push", { data });
+    await new Promise((done) => {
+        event.waitUntil = (work) => done(work);
+        self.dispatchEvent(event);
+    });
+    const [one] = await self.registration.getNotifications();
+    return [one.title, one.body, one.data];
+}"""
+SHOWN = """navigator.serviceWorker.ready.then((one) => one.getNotifications()).then((all) => all.length)"""
 
 
 @pytest.fixture
@@ -59,16 +71,25 @@ def test_a_push_is_shown_with_its_words_and_where_it_leads(allowed: Page):
     allowed.evaluate("navigator.serviceWorker.ready.then(() => null)")
     data = json.dumps({"title": "Tidings", "body": "“tides”: Tides rise", "url": f"{origin}/ui/saved"})
     # A private window has no push service, and a worker gets more time only for events of its own browser.
-    shown = allowed.context.service_workers[-1].evaluate(
-        """async (data) => {
-          const event = new PushEvent("push", { data });
-          await new Promise((done) => {
-            event.waitUntil = done;
-            self.dispatchEvent(event);
-          });
-          const [one] = await self.registration.getNotifications();
-          return [one.title, one.body, one.data];
-        }""",
-        data,
-    )
+    shown = allowed.context.service_workers[-1].evaluate(PUSH, data)
     assert shown == ["Tidings", "“tides”: Tides rise", f"{origin}/ui/saved"]
+
+
+@pytest.mark.parametrize("end", ["signs out", "is signed out elsewhere"])
+def test_whoever_comes_next_finds_no_notification_of_the_reader_before(allowed: Page, end: str):
+    allowed.evaluate("navigator.serviceWorker.ready.then(() => null)")
+    data = json.dumps({"title": "Tidings", "body": "“tides”: Tides rise", "url": allowed.url})
+    allowed.context.service_workers[-1].evaluate(PUSH, data)
+    allowed.goto("/ui/saved")
+    assert allowed.evaluate(SHOWN) == 1, "they stay for who is signed in"
+    if end == "signs out":
+        allowed.locator(".menu summary").click()
+        allowed.get_by_role("button", name="Sign out").click()
+    else:
+        Session.objects.all().delete()
+        allowed.goto("/ui/saved")
+    allowed.get_by_role("link", name="Sign in").or_(allowed.get_by_label("Password")).first.wait_for()
+    late = time.monotonic() + 5
+    while allowed.evaluate(SHOWN):
+        assert time.monotonic() < late
+        allowed.wait_for_timeout(50)

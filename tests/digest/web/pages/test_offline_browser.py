@@ -1,6 +1,7 @@
 """Today without a network, in a real browser: for readers who asked for it, and for nobody after them."""
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -9,9 +10,12 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.templatetags.static import static
 from django.test import Client
+from django.utils.http import http_date
 from playwright.sync_api import Browser, Page, expect
 
+from digest.daily.selectors import digest_for
 from digest.models import Exposure, Reader, Reading
+from digest.web.pages import offline
 from digest.web.pages.offline import device_tag
 from tests.support.browser import fresh_item
 from tests.test_axe_browser import RUN, VIOLATIONS, ready
@@ -26,6 +30,13 @@ ALL_STORED = """async () => {
     const found = [];
     for (const name of await caches.keys()) found.push(...await (await caches.open(name)).keys());
     return found.map((request) => new URL(request.url).pathname).sort();
+}"""
+
+CHANGE = """async ([header, value]) => {
+    const cache = await caches.open("today-1"), old = await cache.match("/ui/today/offline");
+    const headers = new Headers(old.headers);
+    headers.set(header, value);
+    await cache.put("/ui/today/offline", new Response(await old.text(), { headers }));
 }"""
 
 
@@ -137,6 +148,27 @@ def test_without_a_network_o_opens_the_stored_article_beside_its_list(stored: Pa
     expect(pane.locator(".article")).to_have_text("Words about an old lamp.")
 
 
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [("X-Tidings-Reader", "somebody else"), ("Date", "Mon, 01 Jun 2026 08:00:00 GMT"), ("Date", "")],
+    ids=["of another reader", "too old", "of nobody knows when"],
+)
+def test_beside_a_list_opens_only_what_its_own_reader_stored_lately(stored: Page, header: str, value: str):
+    """Two readers may have lists open at one browser, and a list may stay open for a week."""
+    stored.set_viewport_size({"width": 1280, "height": 900})
+    stored.goto("/ui/all")
+    stored.wait_for_selector("html[data-scripts=ready]")
+    stored.evaluate(CHANGE, [header, value])
+    stored.context.set_offline(True)
+    try:
+        stored.keyboard.press("j")
+        stored.keyboard.press("o")
+        expect(stored.locator("[data-offline]")).to_contain_text("this article is not stored on this device")
+        expect(stored.locator("[data-pane]")).to_be_hidden()
+    finally:
+        stored.context.set_offline(False)
+
+
 def test_on_a_phone_without_a_network_a_tap_stays_on_the_list_or_opens_what_is_stored(
     stored: Page, ada: Reader
 ):
@@ -159,14 +191,7 @@ def test_on_a_phone_without_a_network_a_tap_stays_on_the_list_or_opens_what_is_s
 def test_after_three_days_without_a_network_it_is_gone(stored: Page):
     stored.goto("/ui/saved")
     other = stored.context.new_page()
-    stored.evaluate(
-        """async () => {
-          const cache = await caches.open("today-1"), old = await cache.match("/ui/today/offline");
-          const headers = new Headers(old.headers);
-          headers.set("Date", new Date(Date.now() - 73 * 60 * 60 * 1000).toUTCString());
-          await cache.put("/ui/today/offline", new Response(await old.text(), { headers }));
-        }"""
-    )
+    stored.evaluate(CHANGE, ["Date", http_date(time.time() - 73 * 60 * 60)])
     stored.context.set_offline(True)
     try:
         other.goto("/")
@@ -182,6 +207,60 @@ def test_signing_out_wipes_it(stored: Page):
     stored.get_by_role("button", name="Sign out").click()
     stored.get_by_role("link", name="Sign in").first.wait_for()
     assert gone(stored)
+
+
+def test_a_digest_on_its_way_while_its_reader_signs_out_is_not_stored(
+    browser: Browser, ada: Reader, live_server, monkeypatch: pytest.MonkeyPatch
+):
+    """Nor from a first page, of which the worker is not in charge, nor if no later page tells the worker."""
+    Reader.objects.filter(pk=ada.pk).update(offline_today=True)
+    fresh_item(ada, title="A secret lamp")
+    asked, go_on = threading.Event(), threading.Event()
+
+    def held(**options: object) -> object:
+        asked.set()
+        go_on.wait(STORED_S)
+        return digest_for(**options)
+
+    monkeypatch.setattr(offline, "digest_for", held)
+    with browser.new_context(base_url=live_server.url) as context:
+        window = context.new_page()
+        sign_in(window, ada, live_server.url)
+        window.goto("/")
+        window.wait_for_selector("html[data-scripts=ready]")
+        window.evaluate("navigator.serviceWorker.ready.then(() => null)")
+        assert asked.wait(STORED_S) and not window.evaluate("Boolean(navigator.serviceWorker.controller)")
+        window.route("**/logout/", lambda route: route.abort("aborted"))
+        window.locator(".menu summary").click()
+        window.get_by_role("button", name="Sign out").click()
+        window.wait_for_timeout(500)
+        go_on.set()
+        window.wait_for_timeout(1500)
+        assert window.evaluate(STORED) == ""
+
+
+def test_a_release_leaves_no_looks_of_the_one_before(browser: Browser, live_server):
+    """Each release has its own addresses, so a device would store more with each."""
+    old = static("tidings.css").replace("tidings", "of-an-older-release")
+    with browser.new_context(base_url=live_server.url) as context:
+        window = context.new_page()
+        window.goto("/accounts/login/")
+        window.evaluate("navigator.serviceWorker.ready.then(() => null)")
+        kept = window.evaluate(ALL_STORED)
+        window.evaluate(
+            """async (old) => {
+              const cache = await caches.open("offline-2");
+              await cache.put(old, new Response(""));
+              await (await navigator.serviceWorker.ready).unregister();
+              await navigator.serviceWorker.register("/sw.js");
+              await navigator.serviceWorker.ready;
+            }""",
+            old,
+        )
+        late = time.monotonic() + STORED_S
+        while (found := window.evaluate(ALL_STORED)) != kept:
+            assert time.monotonic() < late, found
+            window.wait_for_timeout(50)
 
 
 def test_somebody_else_at_this_browser_never_sees_it(stored: Page, ben: Reader, live_server):
