@@ -40,6 +40,14 @@ def test_the_oldest_pictures_make_room(cache: PictureCache, now):
     assert cache.get("https://a.example/0.png", now=now) is None
 
 
+def test_a_tiny_picture_counts_as_the_block_that_it_takes_of_the_disk(cache: PictureCache, now):
+    """Or a limit of 256 MB would let a feed of tiny pictures make six million files."""
+    for n in range(40):
+        cache.put(f"https://a.example/{n}.jpg", b"\xff\xd8\xff", now=now + timedelta(minutes=n))
+    assert 1 <= len(list(cache.folder.iterdir())) <= 10_000 // 4096
+    assert cache.prune(now=now) == 0
+
+
 def test_what_is_no_longer_fresh_is_deleted(cache: PictureCache, now):
     cache.put("https://a.example/1.png", BODY, now=now - timedelta(days=40))
     cache.put("https://a.example/2.png", BODY, now=now)

@@ -1,6 +1,8 @@
 """Pictures over real sockets: signed, guarded, limited, cached, and served so that browsers run nothing."""
 
+import gzip
 import threading
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from socket import socket
@@ -144,6 +146,43 @@ def test_five_mebibytes_are_enough(httpserver: HTTPServer, monkeypatch: pytest.M
     httpserver.expect_request("/large").respond_with_data(PNG.ljust(most + 1, b"\0"))
     assert len(get(httpserver.url_for("/good")).body) == most
     assert "too_large" in missing(httpserver.url_for("/large"))
+
+
+def test_one_readers_pictures_push_out_nobody_elses(httpserver: HTTPServer, settings):
+    """They are shown all the same."""
+    settings.PICTURE_CACHE_MB = 10
+    large = PNG.ljust(2_000_000, b"\0")
+    httpserver.expect_request("/b.png").respond_with_data(PNG)
+    bens = signed(httpserver.url_for("/b.png"))
+    picture_get(signed=bens, reader_id=UUID(int=2), now=timezone.now())
+    for n in range(8):
+        httpserver.expect_request(f"/{n}").respond_with_data(large)
+        assert get(httpserver.url_for(f"/{n}")).body == large
+    httpserver.clear_log()
+    picture_get(signed=bens, reader_id=UUID(int=2), now=timezone.now())
+    assert get(httpserver.url_for("/0")).body == large, "the first of hers fitted into her share"
+    assert httpserver.log == []
+    get(httpserver.url_for("/7"))
+    assert [request.path for request, _ in httpserver.log] == ["/7"]
+
+
+LIES = {
+    "a part": (PNG, 206, {"Content-Range": "bytes 0-69/9000"}),
+    "nothing new": (b"", 304, {}),
+    "gzip": (gzip.compress(PNG), 200, {"Content-Encoding": "gzip"}),
+    "deflate that grows": (zlib.compress(PNG + b"\0" * 50_000_000), 200, {"Content-Encoding": "deflate"}),
+    "an error with a picture": (PNG, 500, {}),
+    "another site's data": (b"", 302, {"Location": "data:image/png;base64,AAAA"}),
+    "a file of ours": (b"", 302, {"Location": "file:///etc/passwd"}),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_what_is_no_whole_picture_is_neither_shown_nor_stored(httpserver: HTTPServer, lie: str, folder: Path):
+    body, status, headers = LIES[lie]
+    httpserver.expect_request("/b.png").respond_with_data(body, status=status, headers=headers)
+    assert missing(httpserver.url_for("/b.png"))
+    assert not folder.exists()
 
 
 def slow_at(httpserver: HTTPServer) -> threading.Event:
