@@ -61,6 +61,11 @@ GENERATE = Limit(
     MINUTE,
     gettext_noop("You can ask for suggestions 10 times a minute. Wait for the next one."),
 )
+# The same counter, with a message for wishes: either may ask a model.
+WISH = replace(
+    GENERATE,
+    message=gettext_noop("You can ask in your own words 10 times a minute. Wait for the next one."),
+)
 DECIDE = Limit(
     "decide", 60, MINUTE, gettext_noop("You can answer 60 suggestions a minute. Wait for the next one.")
 )

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt, Stri
 
 from digest.feeds.identity import web_url
 from digest.requests import reader_of
-from digest.throttling import DECIDE, GENERATE, limit_count, long_work
+from digest.throttling import DECIDE, WISH, limit_count, long_work
 from ranking.former_texts import text_today
 from suggestions.changes.weights import weight_parse
 from suggestions.models import Suggestion
@@ -539,7 +539,7 @@ class WishAcceptOut(Schema):
 def wishes_post(request: HttpRequest, body: WishIn) -> WishesOut:
     """Read the reader's wish in their own words. Return drafts or a question. Nothing is changed."""
     reader, now = reader_of(request), timezone.now()
-    limit_count(limit=GENERATE, who=reader.pk, now=now)
+    limit_count(limit=WISH, who=reader.pk, now=now)
     with long_work(reader.pk):
         answer = wishes_draft(reader=reader, words=body.words, now=now)
     if isinstance(answer, Refusal):

@@ -21,7 +21,7 @@ from digest.items.own_names import own_names
 from digest.items.selectors import source_titles
 from digest.models import Reader
 from digest.requests import reader_of
-from digest.throttling import DECIDE, GENERATE, limit_count, long_work, rate_limited
+from digest.throttling import DECIDE, WISH, limit_count, long_work, rate_limited
 from suggestions import sentences
 from suggestions.changes.boosts import BOOST_WORD
 from suggestions.changes.change import Change
@@ -48,7 +48,7 @@ def wishes(request: HttpRequest) -> HttpResponse:
     if request.method == "GET" and not words.strip():
         return render(request, "suggestions/wishes.html", {"words": ""})
     try:
-        limit_count(limit=GENERATE, who=reader.pk, now=now)
+        limit_count(limit=WISH, who=reader.pk, now=now)
         with long_work(reader.pk):
             return _answered(request, reader, words, now)
     except TooManyRequests as refused:

@@ -147,7 +147,10 @@ def test_words_beyond_the_limit_of_a_minute_stay_in_their_field(page: Client):
     answers = [page.post(WISHES, {"words": WORDS}) for _ in range(11)]
     last = answers[-1]
     assert [one.status_code for one in answers] == [200] * 10 + [429] and int(last.headers["Retry-After"]) > 0
-    assert f">{WORDS}</textarea>" in last.content.decode() and "10 times a minute" in last.content.decode()
+    assert (
+        f">{WORDS}</textarea>" in last.content.decode()
+        and "in your own words 10 times a minute" in last.content.decode()
+    )
 
 
 def test_a_draft_that_is_none_says_so_and_changes_nothing(page: Client, ada: Reader):
