@@ -142,6 +142,12 @@ def age_of(item: Item, *, reader: Reader, now: datetime) -> str:
     return item_age_words(item.dated_at, now, reader.zone, is_late=is_late)
 
 
+def says_came(item: Item) -> bool:
+    """Return whether the age of an item in its row says when it came, and not when it was published."""
+    is_late = came_late(item.published_at, dated=item.dated_at, first_seen=item.first_seen_at)
+    return is_late or is_undated(item.published_at, item.first_seen_at)
+
+
 def age_moment(item: Item) -> datetime:
     """Return the moment that an item's age is told from: without a date, when it was first seen."""
     return item.first_seen_at if is_undated(item.published_at, item.first_seen_at) else item.dated_at

@@ -26,7 +26,7 @@ from django.utils.translation import gettext as _
 from digest.articles.favicons import favicon_box
 from digest.articles.pictures import inside_allowed, picture_href
 from digest.daily.item_words import DATED_AFTER, age_short
-from digest.daily.presentation import age_moment, published_words
+from digest.daily.presentation import age_moment, published_words, says_came
 from digest.feedback.reasons import OTHER_REASON_MAX_CHARS, OWN_WORDS_MAX
 from digest.models import Item, Reader, Source
 from digest.places import turn_let_pass, turn_shared
@@ -196,4 +196,5 @@ def _page(request: HttpRequest) -> dict[str, Any]:
         "short_time": partial(short_time, now=timezone.now()),
         "published": published_words,
         "moment": age_moment,
+        "says_came": says_came,
     }

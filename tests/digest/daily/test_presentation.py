@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone, translation
 
 from digest.daily.item_words import seen_words, summary_origin
-from digest.daily.presentation import ScoredItem, age_of, reasons_offered, score_why
+from digest.daily.presentation import ScoredItem, age_of, reasons_offered, says_came, score_why
 from digest.feedback.reasons import SuggestedReason
 from digest.feedback.selectors import feedback_by_items, reason_tags
 from digest.items.selectors import item_candidate
@@ -229,4 +229,5 @@ def test_a_row_tells_no_invented_age_and_why_says_what_freshness_counts(
     score = rank([item_candidate(item)], EffectiveConfig(Config()), now)[0]
     lines = score_why(ScoredItem(item, score.parts.as_dict(), score.total)).lines
     assert age_of(item, reader=Reader(time_zone="UTC"), now=now) == row
+    assert says_came(item) == row.startswith("came")
     assert next(line.words for line in lines if line.label == "Freshness").startswith(why)
