@@ -19,6 +19,7 @@ from digest.items.own_names import own_feeds
 from digest.items.selectors import items_hidden, items_labelled, mutes_in_force
 from digest.items.unread import UnreadCounts, counts_of, counts_of_rows
 from digest.models import Feed, Feedback, Item, Reader, Reading, Subscription
+from ranking.mutes import MuteFilter
 from ranking.selectors import key_current
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -400,6 +401,12 @@ def unread_counts(*, reader_id: UUID, feeds: Sequence[ReadFeed], now: datetime) 
     Two queries, and two more if the reader mutes more than sources.
     """
     mutes = mutes_in_force(reader_id=reader_id, now=now)
+    return replace(_unread_counts(reader_id, feeds, mutes, now), muted=mutes.sources)
+
+
+def _unread_counts(
+    reader_id: UUID, feeds: Sequence[ReadFeed], mutes: MuteFilter, now: datetime
+) -> UnreadCounts:
     where, values = _where(reader_id, None, ListFilter(unread=True), now, WHOLE, once=False)
     if (among := filter_feeds(feeds, ListFilter(), mutes.sources)) == []:
         return UnreadCounts()

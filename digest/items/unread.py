@@ -1,7 +1,7 @@
 """Unread counts of a reader by feed, folder and source. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -10,7 +10,7 @@ class UnreadCounts:
     """Numbers of unread articles: in total, and by feed, folder and source. Each sum counts an article once.
 
     Muted items do not count. If there are more than `UNMUTED_MAX` unread items, only those of muted sources
-    are left out, and `with_muted` is true.
+    are left out, and `with_muted` is true. `muted` are the keys of muted sources.
     """
 
     total: int = 0
@@ -18,6 +18,7 @@ class UnreadCounts:
     folders: Mapping[str, int] = field(default_factory=dict)
     sources: Mapping[str, int] = field(default_factory=dict)
     with_muted: bool = False
+    muted: Collection[str] = ()
 
     def within(self, *, source: str, folder: str | None, feed: int | None) -> int:
         """Return the count of the given feed, folder or source; without any, the total."""

@@ -21,7 +21,7 @@ from digest.feeds.identity import web_url
 from digest.feeds.problem_words import problem_words
 from digest.feeds.selectors import NEWSLETTER_PREFIX, feed_facts, subscriptions_of
 from digest.items.listing import feeds_read, unread_counts
-from digest.items.selectors import items_by_feed
+from digest.items.selectors import items_by_feed, mutes_in_force
 from digest.items.unread import UnreadCounts
 from digest.models import Reader, Subscription
 from digest.places import turn_shared
@@ -64,6 +64,7 @@ class SourceLine:
     - `thumbs`: the part of the weight that was learned from ratings, in figures.
     - `rated`: how many of its articles were rated and liked, in words; `liked`: the same, shorter, for a row.
     - `others`: how many other feeds of the same source the reader has, which share its weight and ratings.
+    - `is_muted`: a mute hides all of its source.
     - `pace`, `came`, `unread`: how much it brings, when it last did, and how much is unread, in words.
     """
 
@@ -79,6 +80,7 @@ class SourceLine:
     rated: str = ""
     liked: str = ""
     others: int = 0
+    is_muted: bool = False
     pace: str = ""
     came: str = ""
     unread: str = ""
@@ -88,6 +90,11 @@ class SourceLine:
         """Return whether the feed is failing, refused or gone."""
         ended = self.condition in (FeedCondition.GONE, FeedCondition.REFUSED)
         return self.subscription.feed.failures > 0 or ended
+
+    @property
+    def in_digest(self) -> bool:
+        """Return whether its items may come into a digest."""
+        return self.subscription.in_today and not self.is_muted
 
     @property
     def is_private(self) -> bool:
@@ -140,6 +147,7 @@ class SourceLine:
         """Return the subscription's settings that differ from the usual ones, in a few words each; its weight
         is shown elsewhere."""
         models = "" if self.subscription.ai_enabled else _("no models")
+        muted = _("muted") if self.is_muted else ""
         not_in_today = "" if self.subscription.in_today else _("not in Today")
         words = ngettext(
             "one source with {n} other feed of {source}",
@@ -147,7 +155,7 @@ class SourceLine:
             self.others,
         )
         shared = words.format(n=self.others, source=self.source)
-        parts = (shared if self.others else "", models, not_in_today)
+        parts = (shared if self.others else "", models, muted, not_in_today)
         return " · ".join(part for part in parts if part)
 
     @property
@@ -224,6 +232,7 @@ def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") 
     ]
     return {
         "sources": lines,
+        "in_digest": sum(line.in_digest for line in lines),
         "count": len(found),
         "troubled": troubled,
         "folders": folders,
@@ -281,7 +290,12 @@ def source_lines(reader: Reader, now: datetime) -> list[SourceLine]:
     rows = subscriptions_of(reader_id=reader.pk)
     feeds = Counter(row.feed.source_id for row in rows)
     lines = [_source_line(row, effective, rated, now) for row in turn_shared(rows)]
-    lines = [replace(one, others=feeds[one.subscription.feed.source_id] - 1) for one in lines]
+    muted = mutes_in_force(reader_id=reader.pk, now=now).sources
+    lines = [
+        replace(one, others=feeds[source] - 1, is_muted=source in muted)
+        for one in lines
+        for source in [one.subscription.feed.source_id]
+    ]
     return sorted(lines, key=lambda line: (line.name.casefold(), line.subscription.feed.url))
 
 

@@ -54,7 +54,8 @@ def test_what_is_kept_out_is_in_no_digest_but_in_all_and_its_folder(page: Client
     assert "Paper 0" in today and "River" not in today.split("data-thumbs", 1)[1].split("</main>")[0]
     for address in ("/ui/all", "/ui/all?folder=News", "/ui/search?q=river"):
         assert "River 0" in page.get(address).content.decode(), address
-    assert "not in Today" in page.get("/ui/sources").content.decode()
+    sources = page.get("/ui/sources").content.decode()
+    assert "not in Today" in sources and "1 feed in your digest." in sources
     keep_out(page, ada, kept=False)
     assert candidates(ada, now) == ({PAPER, RIVER}, {PAPER, RIVER})
 
@@ -71,6 +72,23 @@ def test_a_mute_counts_what_it_hides_outside_of_today(page: Client, ada: Reader)
     keep_out(page, ada)
     found = mute_preview(reader=ada, mute=Mute("word", "river"), now=timezone.now())
     assert (found.hides, found.total, len(found.titles)) == (3, 6, 3)
+
+
+def test_a_muted_source_is_no_feed_of_the_digest_and_the_lists_say_so(page: Client, ada: Reader):
+    assert "2 feeds in your digest." in page.get("/ui/sources").content.decode()
+    assert "muted" not in page.get("/ui/all?side=1").content.decode()
+    page.post("/ui/mutes/add", {"kind": "source", "value": RIVER})
+    sources = page.get("/ui/sources").content.decode()
+    assert "1 feed in your digest." in sources and "muted" in sources
+    (folder, loose) = page.get("/ui/all").context["side"]
+    assert [(one.name, one.muted) for one in (*folder.feeds, *loose.feeds)] == [
+        ("River", True),
+        ("Gazette", False),
+    ]
+    for address in (f"/ui/all?source={RIVER}", folder.feeds[0].href):
+        assert "You muted this source" in page.get(address).content.decode()
+    for address in ("/ui/all", f"/ui/all?source={PAPER}"):
+        assert "You muted this source" not in page.get(address).content.decode()
 
 
 def test_it_is_one_readers_choice(page: Client, ada: Reader, ben: Reader):
