@@ -2,7 +2,7 @@
 import { done } from "./done.js";
 import { more } from "./endless.js";
 import { said } from "./http.js";
-import { toggle } from "./marks.js";
+import { pass, toggle } from "./marks.js";
 
 const help = document.getElementById("keys");
 const off = help.querySelector("[data-keys-off]");
@@ -30,7 +30,7 @@ const dialogs = document.getElementsByTagName("dialog");
 const pane = document.querySelector("[data-pane]");
 const neighbours = document.querySelector("[data-neighbours]");
 // The item that was last walked to, for when a button inside it has the focus, or nothing has.
-let current = null;
+let current = document.activeElement.closest("article[data-item]");
 // Whether the reader scrolled since. While a step of a walk still glides, the next one goes on from where it leads to.
 let strayed = true;
 let going = -PLACE_MS;
@@ -133,7 +133,10 @@ function take(step, made) {
   const first = strayed && !(at >= 0 && isInSight(all[at])) ? all.findIndex(isInSight) : -1;
   let next = first >= 0 ? first : at < 0 ? 0 : at + step;
   while (all[next] && !(isShown(all[next]) && wanted(all[next]))) next += step;
-  return all[next] !== undefined && stand(all[next]);
+  if (all[next] === undefined) return false;
+  // The next unread one is asked for on purpose: that reads the one whose article did not come yet.
+  if (made === UNREAD && current && "paneComes" in document.documentElement.dataset) pass(current);
+  return stand(all[next]);
 }
 
 /** Return whether the title of an item is on the screen. */
@@ -180,10 +183,10 @@ function sourceOf(article) {
 
 /** From the list of a feed or folder, go to the next one that has unread items, or with a step of -1 to the one before. */
 function toList(step) {
-  const here = document.querySelector("#lists li a[aria-current]");
+  const [feeds, folders] = ["#lists [data-feed] > a", "#lists .folder > p > a"];
+  const here = document.querySelector(`:is(${feeds}, ${folders})[aria-current]`);
   if (!here) return false;
-  const isFeed = (link) => "feed" in link.parentElement.dataset;
-  const alike = [...document.querySelectorAll("#lists li a")].filter((link) => isFeed(link) === isFeed(here));
+  const alike = [...document.querySelectorAll(here.matches(feeds) ? feeds : folders)];
   const lists = alike.filter((link) => link === here || hasUnread(link));
   click(lists[lists.indexOf(here) + step]);
   return true;
@@ -191,8 +194,7 @@ function toList(step) {
 
 /** Return whether the list of `link` has unread items, as its count beside the lists says. Whoever hides counts gets any. */
 function hasUnread(link) {
-  const line = link.closest("[data-feed]") ?? link.closest("details")?.querySelector("summary");
-  const count = line?.querySelector("[data-count]");
+  const count = link.parentElement.querySelector("[data-count]");
   return count ? Number(count.dataset.count) > 0 : !document.querySelector("#lists [data-count]");
 }
 

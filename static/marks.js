@@ -25,6 +25,18 @@ export async function toggle(article) {
   }
 }
 
+/** Mark an item as unread again whose article came after its reader had walked on, so that they did not see it. */
+export async function unsee(article) {
+  if (article.classList.contains("read")) return;
+  try {
+    const answer = await send(`/api/items/${article.dataset.item}/read`, "DELETE");
+    if (answer.ok) return;
+  } catch {
+    // The server keeps it as read.
+  }
+  show(article, true);
+}
+
 /** Mark an item as read that its reader passed. The server is told a second's worth at a time. */
 export function pass(article) {
   if (article.classList.contains("read")) return;
@@ -88,7 +100,7 @@ function count(article, step) {
   }
   shown.textContent = said("unread", { unread });
   const feed = document.querySelector(`li[data-feed="${counts}"]`);
-  const folder = feed?.closest("details")?.querySelector("summary");
+  const folder = feed?.closest(".folder")?.querySelector("p");
   for (const line of [document.querySelector("#lists .whole"), feed, folder]) countBeside(line, step);
 }
 

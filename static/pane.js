@@ -1,7 +1,7 @@
 // Where there is room, an article opens beside its list; on a narrow screen its link is followed.
 import { forget } from "./done.js";
 import { announce, ask, said } from "./http.js";
-import { pass, show } from "./marks.js";
+import { pass, show, unsee } from "./marks.js";
 import { sayNotStored, storedArticle } from "./offline.js";
 import { watchPictures } from "./pictures.js";
 import { watchEnd } from "./reading.js";
@@ -10,9 +10,14 @@ import { tell } from "./rows.js";
 const pane = document.querySelector("[data-pane]");
 const wide = matchMedia("(min-width: 68.75rem)");
 const root = document.documentElement;
-// The link whose article the reader rests at, and whether one is being asked for.
+// Whoever walks on within this time looks at none of the articles between.
+const REST_MS = 150;
+// The link whose article the reader rests at, since when, and whether one is being asked for.
 let wanted = null;
+let since = 0;
 let loading = false;
+// What is being marked as unread again, by its link.
+const unseen = new Map();
 
 document.addEventListener("click", (event) => {
   if (event.target.closest("[data-pane-close]")) return close();
@@ -35,19 +40,26 @@ addEventListener("popstate", () => {
 
 /**
  * Open the article of `link` beside the list, which reads it. One is asked for at a time: whoever walks on meanwhile
- * gets the one they rest at. Those between are never asked for, and are read all the same.
+ * gets the one they rest at. Those between were never shown, and stay unread.
  */
 async function open(link) {
   wanted = link;
-  if (loading) return pass(rowOf(link));
+  since = performance.now();
+  if (loading) return;
   loading = true;
   root.dataset.paneComes = "";
   try {
-    for (let next = link; next; next = wanted === next ? null : wanted) await load(next);
+    for (let next = link; next; next = wanted === next ? null : await rest()) await load(next);
   } finally {
     loading = false;
     delete root.dataset.paneComes;
   }
+}
+
+/** Return the link that the reader rests at, once they do. */
+async function rest() {
+  for (let left; (left = since + REST_MS - performance.now()) > 0; ) await new Promise((done) => setTimeout(done, left));
+  return wanted;
 }
 
 /** Fill the pane with the piece of the item's page. Without a network it is the stored article, if there is one. */
@@ -55,19 +67,18 @@ async function load(link) {
   const isWanted = () => wanted === link;
   if (!navigator.onLine) return openStored(link);
   try {
+    await unseen.get(link);
     const waits = () => isWanted() && say(link, said("waits"));
     const answer = await ask(`${link.href}?pane=1`, { waits, wanted: isWanted });
     const html = await answer.text();
-    if (answer.ok && !answer.redirected) show(rowOf(link), true);
-    else if (!isWanted()) pass(rowOf(link));
-    if (!isWanted()) return;
-    const piece = new DOMParser().parseFromString(html, "text/html").querySelector("[data-pane-item]");
-    if (answer.ok && !answer.redirected && piece) fill(link, piece);
+    const came = answer.ok && !answer.redirected;
+    if (!isWanted()) return void (came && unseen.set(link, unsee(rowOf(link))));
+    const piece = came && new DOMParser().parseFromString(html, "text/html").querySelector("[data-pane-item]");
+    if (piece) fill(link, piece);
     else say(link, said(answer.redirected ? "signed_out_here" : answer.status === 404 ? "gone" : "lost_article"), said("again"));
   } catch {
     // Only a network that is gone makes `fetch` itself fail.
     if (isWanted()) await openStored(link);
-    else pass(rowOf(link));
   }
 }
 

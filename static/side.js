@@ -2,11 +2,19 @@
 // counts follow while feeds are fetched for the first time.
 import { ask } from "./http.js";
 
-const box = document.querySelector("[data-side]");
+const box = document.querySelector(".side");
+const FOLDS = "folds";
 const wide = matchMedia("(min-width: 68.75rem)");
 const PAUSE_MS = 2000;
 let busy = false;
 let again = false;
+
+// Only its triangle unfolds a folder, and folds it. This browser tab keeps that from page to page.
+box.addEventListener("click", ({ target }) => {
+  const details = target.closest("summary")?.parentElement;
+  if (details) sessionStorage.setItem(FOLDS, JSON.stringify({ ...folds(), [nameOf(details)]: !details.open }));
+});
+fold();
 
 if (!box.querySelector("nav")) {
   if (wide.matches) fill();
@@ -39,16 +47,25 @@ async function fill() {
 /** Show the fresh lists: folders stay as open as they were, and the focus stays on its line. */
 function put(piece) {
   const old = box.querySelector("nav");
-  const open = new Map([...(old?.querySelectorAll("details") ?? [])].map((one) => [nameOf(one), one.open]));
-  for (const one of piece.querySelectorAll("details")) one.open = open.get(nameOf(one)) ?? one.open;
   const focused = old?.contains(document.activeElement) ? document.activeElement : null;
   if (old) old.replaceWith(piece);
   else box.replaceChildren(piece);
+  fold();
   box.hidden = false;
   if (focused?.href) [...piece.querySelectorAll("a")].find((one) => one.href === focused.href)?.focus({ preventScroll: true });
   else if (focused) [...piece.querySelectorAll("summary")].find((one) => nameOf(one.parentElement) === nameOf(focused.parentElement))?.focus({ preventScroll: true });
 }
 
+/** Open and close the folders as the reader last did. */
+function fold() {
+  const kept = folds();
+  for (const one of box.querySelectorAll("details")) one.open = kept[nameOf(one)] ?? one.open;
+}
+
+function folds() {
+  return JSON.parse(sessionStorage.getItem(FOLDS) ?? "{}");
+}
+
 function nameOf(details) {
-  return details.querySelector("summary")?.firstChild?.textContent.trim();
+  return details.querySelector("summary").textContent.trim();
 }

@@ -170,6 +170,33 @@ def test_the_list_of_sources_leads_to_one_and_back(page: Page, ada: Reader):
     expect(page.get_by_role("heading", name="All read")).to_be_visible()
 
 
+@pytest.mark.parametrize("width", [1280, 360])
+def test_a_folders_name_opens_its_list_and_only_its_triangle_unfolds_it(page: Page, ada: Reader, width: int):
+    shelf(ada, 2)
+    fresh_item(ada, key="kettles.example", title="A kettle")
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto("/ui/all")
+    side = page.get_by_role("navigation", name="Sources and folders")
+    name, feed = (side.get_by_role("link", name=words, exact=True) for words in ("News", "Gazette"))
+    triangle = side.locator("summary", has_text="Sources of News")
+    heading = page.get_by_role("heading", level=1)
+    for unfolded in (False, True):
+        name.click()
+        expect(heading).to_have_text("News")
+        expect(feed).to_be_visible(visible=unfolded)
+        triangle.focus()
+        page.keyboard.press("Enter")
+        expect(feed).to_be_visible(visible=not unfolded)
+    name.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("article.item")).to_have_count(2)
+    expect(feed).to_be_hidden()
+    box = triangle.bounding_box()
+    assert box["x"] + box["width"] <= name.bounding_box()["x"] and box["width"] >= (
+        20 if width > 1000 else 30
+    )
+
+
 @pytest.mark.parametrize("path", ["/", "/ui/all"])
 def test_a_thumb_down_marks_an_item_read_until_its_undo_and_folds_it_on_the_next_page(
     page: Page, ada: Reader, path: str

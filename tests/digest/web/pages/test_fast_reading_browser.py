@@ -29,6 +29,12 @@ def lamps(page: Page, ada: Reader) -> Page:
     return page
 
 
+def read(reader: Reader) -> set[str]:
+    """Return the titles of what the reader read."""
+    rows = Reading.objects.filter(reader=reader, read_at__isnull=False)
+    return set(rows.values_list("item__title", flat=True))
+
+
 def test_keys_that_are_pressed_before_the_scripts_are_there_act_once_they_are(lamps: Page):
     tab = lamps.context.new_page()
     held: list[Route] = []
@@ -60,10 +66,11 @@ def test_words_that_are_typed_early_after_the_key_of_search_do_nothing_to_articl
     expect(tab.locator("input[type=search]")).to_have_value("t")
 
 
-@pytest.mark.parametrize("key", ["n", "j"])
-def test_whoever_walks_on_while_an_article_comes_gets_the_one_they_rest_at_and_has_read_all(
-    lamps: Page, ada: Reader, key: str
+@pytest.mark.parametrize(("key", "seen"), [("n", [0, 1, 2, 3, 4]), ("j", [0, 4])])
+def test_whoever_walks_on_while_an_article_comes_gets_the_one_they_rest_at(
+    lamps: Page, ada: Reader, key: str, seen: list[int]
 ):
+    """By `n` one passes unread articles on purpose and reads them; by `j` one reads those that were shown."""
     held: list[Route] = []
     lamps.goto("/ui/all?unread=1")
     lamps.route("**/ui/item/*?pane=1", lambda route: held.append(route))
@@ -80,9 +87,65 @@ def test_whoever_walks_on_while_an_article_comes_gets_the_one_they_rest_at_and_h
     held.pop().continue_()
     expect(lamps.locator("[data-pane] h2.title")).to_have_text("Lamp 4")
     assert not held
-    expect(lamps.locator("article.item.read")).to_have_count(5)
-    until(lamps, Reading.objects.filter(reader=ada, read_at__isnull=False).count, 5)
+    expect(lamps.locator("article.item.read h2")).to_have_text([f"Lamp {n}" for n in seen])
+    until(lamps, lambda: read(ada), {f"Lamp {n}" for n in seen})
     assert lamps.evaluate("location.search") == "?unread=1"
+
+
+def test_whoever_goes_back_before_an_article_came_leaves_a_row_that_is_as_it_is_stored(
+    lamps: Page, ada: Reader
+):
+    held: list[Route] = []
+    lamps.goto("/ui/all")
+    for key in "jo":
+        lamps.keyboard.press(key)
+    expect(lamps.locator("[data-pane] h2.title")).to_have_text("Lamp 0")
+    lamps.route("**/ui/item/*?pane=1", lambda route: held.append(route))
+    for key in "jk":
+        lamps.keyboard.press(key)
+    for _ in range(2):
+        until(lamps, lambda: len(held), 1)
+        held.pop().continue_()
+    until(lamps, lambda: read(ada), {"Lamp 0"})
+    expect(lamps.locator("article.item.read h2")).to_have_text(["Lamp 0"])
+    assert not Reading.objects.filter(reader=ada, item__title="Lamp 1", opened_at__isnull=False).exists()
+    lamps.unroute("**/ui/item/*?pane=1")
+    for key, title in (("j", "Lamp 1"), ("k", "Lamp 0")):
+        lamps.keyboard.press(key)
+        expect(lamps.locator("[data-pane] h2.title")).to_have_text(title)
+    expect(lamps.locator("article.item.read h2")).to_have_text(["Lamp 0", "Lamp 1"])
+    until(lamps, lambda: read(ada), {"Lamp 0", "Lamp 1"})
+
+
+def test_an_article_that_was_read_before_stays_so_though_one_walks_on_before_it_came(
+    lamps: Page, ada: Reader
+):
+    item_read(reader=ada, item_id=Item.objects.get(title="Lamp 1").pk, now=timezone.now())
+    held: list[Route] = []
+    lamps.goto("/ui/all")
+    lamps.route("**/ui/item/*?pane=1", lambda route: held.append(route))
+    for key in "jjoj":
+        lamps.keyboard.press(key)
+    for _ in range(2):
+        until(lamps, lambda: len(held), 1)
+        held.pop().continue_()
+    expect(lamps.locator("[data-pane] h2.title")).to_have_text("Lamp 2")
+    assert read(ada) == {"Lamp 1", "Lamp 2"}
+
+
+def test_an_article_that_is_closed_before_it_came_stays_unread(lamps: Page, ada: Reader):
+    held: list[Route] = []
+    lamps.goto("/ui/all")
+    for key in "jo":
+        lamps.keyboard.press(key)
+    expect(lamps.locator("[data-pane] h2.title")).to_have_text("Lamp 0")
+    lamps.route("**/ui/item/*?pane=1", lambda route: held.append(route))
+    for key in ("j", "Escape"):
+        lamps.keyboard.press(key)
+    expect(lamps.locator("[data-pane]")).to_be_hidden()
+    with lamps.expect_response(lambda answer: answer.request.method == "DELETE"):
+        held.pop().continue_()
+    assert read(ada) == {"Lamp 0"}
 
 
 def test_whoever_walks_on_before_the_first_article_is_there_gets_the_one_they_rest_at(lamps: Page):
