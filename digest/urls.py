@@ -74,6 +74,7 @@ urlpatterns = [
     path("ui/read/undo", marked.marking_undo, name="marking_undo"),
     path("ui/search", search.search, name="search"),
     path("ui/searches/save", searches.save, name="search_save"),
+    path("ui/searches/<int:search_id>/name", searches.rename, name="search_rename"),
     path("ui/searches/<int:search_id>/remove", searches.remove, name="search_remove"),
     path("ui/searches/<int:search_id>/topic", searches.topic, name="search_topic"),
     path("ui/searches/undo", searches.undo, name="search_undo"),

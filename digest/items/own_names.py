@@ -14,7 +14,7 @@ COLUMNS = tuple(f"feed__{name}" for name in ("title", "owner", "state", "source_
 
 
 class OwnFeed(NamedTuple):
-    """A feed that a reader subscribes to, with its names, and since when.
+    """A feed that a reader subscribes to, with its names, its folder, and since when.
 
     `is_titled` is true if the feed has a title, or is the reader's own. Only then may the reader see the
     title of its source, which another feed may have brought.
@@ -27,6 +27,7 @@ class OwnFeed(NamedTuple):
     created_at: datetime
     is_titled: bool
     moved: bool
+    folder: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def own_feeds(*, reader_id: UUID, rows: Iterable[Subscription] | None = None) ->
 
     def read() -> Sequence[OwnFeed]:
         mine = Subscription.objects.filter(reader_id=reader_id).select_related("feed__source")
-        found = mine.only("own_name", "created_at", *COLUMNS) if rows is None else rows
+        found = mine.only("own_name", "created_at", "folder", *COLUMNS) if rows is None else rows
         return [_own_feed(row) for row in sorted(found, key=lambda row: -row.pk)]
 
     return read_once(("own_feeds", reader_id), read)
@@ -67,7 +68,14 @@ def _own_feed(row: Subscription) -> OwnFeed:
         row.created_at,
         is_titled=bool(row.feed.title) or row.feed.owner_id is not None,
         moved=row.feed.state == Feed.State.MOVED,
+        folder=row.folder,
     )
+
+
+def own_folders(*, reader_id: UUID) -> list[str]:
+    """Return the names of the reader's folders, sorted; one query, once a request."""
+    folders = {one.folder for one in own_feeds(reader_id=reader_id) if one.folder and not one.moved}
+    return sorted(folders, key=str.casefold)
 
 
 def own_names(*, reader_id: UUID) -> OwnNames:

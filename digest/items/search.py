@@ -16,6 +16,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
+from digest.items.listing import ListFilter, feeds_among
 from digest.items.search_query import (
     Term,
     query_correct,
@@ -105,12 +106,13 @@ ORDER BY dated_at DESC, id DESC LIMIT %s OFFSET %s
 
 @dataclass(frozen=True, slots=True)
 class SearchFilters:
-    """Limits a search: to one source (its key), from `since`, before `until`, unread, saved.
+    """Limits a search: to a source (its key), a folder, from `since`, before `until`, unread, saved.
 
     `category` and `author` are names in any spelling. They filter the best (or newest) thousand results.
     """
 
     source: str = ""
+    folder: str = ""
     since: datetime | None = None
     until: datetime | None = None
     unread: bool = False
@@ -189,18 +191,18 @@ def items_search(
     are found, and muted items only among the saved ones. Any text is a valid query
     (`digest.items.search_query`). Without a word to search for, nothing is found.
 
-    Three queries, one more with mutes. If nothing is found, some more, at most one per word. If one takes too
-    long, only whole words are searched.
+    Three queries, one more with mutes, one more in a folder. If nothing is found, some more, at most one per
+    word. If one takes too long, only whole words are searched.
     """
     terms, page = query_terms(query), min(max(page, 1), PAGES_MAX)
     if all(term.excluded for term in terms):
         return SearchPage((), 0, terms, page)
     mutes = MuteFilter() if filters.saved else mutes_in_force(reader_id=reader_id, now=now)
-    search = _Search(reader_id, filters, order, mutes, now)
+    search = _Search(reader_id, filters, order, mutes, now, _feeds_of(reader_id, filters))
     stopped = False
     try:
         tried, matches = search.first_page(terms_begin(terms), page)
-    except _TooLong:
+    except SearchTooLong:
         stopped, tried = True, terms_whole(terms)
         matches = search.page_in_time(tried, page)
     instead = query_correct(query, terms, tried) if matches.ids and not stopped else ""
@@ -221,11 +223,11 @@ def search_ids(*, reader_id: UUID, query: str, filters: SearchFilters, now: date
     if all(term.excluded for term in terms):
         return []
     mutes = MuteFilter() if filters.saved else mutes_in_force(reader_id=reader_id, now=now)
-    search = _Search(reader_id, filters, "newest", mutes, now)
+    search = _Search(reader_id, filters, "newest", mutes, now, _feeds_of(reader_id, filters))
     found = (search.matches(tried, PAGES_MAX * SEARCH_PAGE) for tried in search.spellings(terms))
     try:
         return next((ids for ids in found if ids), [])
-    except _TooLong:
+    except SearchTooLong:
         return []
 
 
@@ -239,40 +241,41 @@ def items_with_words(*, query: str) -> QuerySet[Item]:
         return Item.objects.none()
     if connection.vendor == "sqlite":
         found = RawSQL(
-            "SELECT rowid FROM digest_item_search WHERE digest_item_search MATCH %s", [_fts5(terms)]
+            "SELECT rowid FROM digest_item_search WHERE digest_item_search MATCH %s", [fts5_query(terms)]
         )
     else:
         words = "search_words @@ to_tsquery('pg_catalog.simple', %s)"
-        found = RawSQL(f"SELECT id FROM digest_item WHERE {words}", [_tsquery(terms)])
+        found = RawSQL(f"SELECT id FROM digest_item WHERE {words}", [tsquery_of(terms)])
     return Item.objects.filter(pk__in=found)
 
 
-class _TooLong(Exception):
-    """A query that was stopped after `QUERY_S`."""
+class SearchTooLong(Exception):
+    """A query that was stopped because it took too long."""
 
 
 @contextmanager
-def _in_time() -> Iterator[None]:
-    """Stop the query of the block after `QUERY_S`. Raises `_TooLong`."""
+def in_time(seconds: float | None = None) -> Iterator[None]:
+    """Stop the query of the block after so many seconds, or `QUERY_S`. Raises `SearchTooLong`."""
+    seconds = QUERY_S if seconds is None else seconds
     connection.ensure_connection()
     if connection.vendor == "sqlite":
-        end, session = time.monotonic() + QUERY_S, connection.connection
+        end, session = time.monotonic() + seconds, connection.connection
         session.set_progress_handler(lambda: time.monotonic() > end, QUERY_STEPS)
         try:
             yield
         except OperationalError as error:
-            raise (_TooLong() if "interrupted" in str(error) else error) from error
+            raise (SearchTooLong() if "interrupted" in str(error) else error) from error
         finally:
             session.set_progress_handler(None, 0)
         return
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{QUERY_S * 1000:.0f}"])
+            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{seconds * 1000:.0f}"])
             yield
             cursor.execute("SET LOCAL statement_timeout TO DEFAULT")
     except OperationalError as error:
         # The code of a query that was cancelled (PostgreSQL, appendix A).
-        raise (_TooLong() if getattr(error.__cause__, "sqlstate", "") == "57014" else error) from error
+        raise (SearchTooLong() if getattr(error.__cause__, "sqlstate", "") == "57014" else error) from error
 
 
 class _Matches(NamedTuple):
@@ -286,16 +289,17 @@ class _Matches(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """One reader's searches with the same order, filters and mutes; one query each."""
+    """One reader's searches with the same order, filters, mutes and feeds (`None`: all); one query each."""
 
     reader_id: UUID
     filters: SearchFilters
     order: Order
     mutes: MuteFilter
     now: datetime
+    feeds: Sequence[int] | None = None
 
     def first_page(self, terms: Sequence[Term], page: int) -> tuple[tuple[Term, ...], _Matches]:
-        """Return the first spelling of `terms` with matches, and one page of these. Raises `_TooLong`."""
+        """Return the first spelling of `terms` with matches, and a page of these. Raises `SearchTooLong`."""
         for tried in self.spellings(terms):
             matches = self.page(tried, page)
             if matches.ids or self.has_page(tried, page):
@@ -305,7 +309,7 @@ class _Search:
     def page_in_time(self, terms: Sequence[Term], page: int) -> _Matches:
         """Return one page of matches, newest first if their order takes too long; none if that does, too."""
         for order in dict.fromkeys((self.order, "newest")):
-            with suppress(_TooLong):
+            with suppress(SearchTooLong):
                 return replace(self, order=order).page(terms, page)
         return _Matches([], 0, 0)
 
@@ -363,18 +367,18 @@ class _Search:
     def _search_ids(self, terms: Sequence[Term], limit: int, offset: int, order: Order) -> _Matches:
         visible = [part.query.sql_with_params() for part in visible_ids(reader_id=self.reader_id)]
         visible_params = [param for _, params in visible for param in params]
-        filters, filter_params = _filters(self.reader_id, self.filters)
+        filters, filter_params = search_conditions(self.reader_id, self.filters, self.feeds)
         literal = [replace(term, begins=False) for term in terms] if any(t.begins for t in terms) else []
         if connection.vendor == "sqlite":
             template, score, by_score = _SQLITE, _BM25, f"{_worth_sqlite(self.now)}, id DESC"
-            whole, whole_params = _SQLITE_WHOLE, [_fts5(literal)]
-            params = [_fts5(terms), *visible_params, *(whole_params if literal else ())]
+            whole, whole_params = _SQLITE_WHOLE, [fts5_query(literal)]
+            params = [fts5_query(terms), *visible_params, *(whole_params if literal else ())]
         else:
             fuzzy = any(term.variants for term in terms)
             template, score = _POSTGRESQL_FUZZY if fuzzy else _POSTGRESQL, _TS_RANK
             by_score = f"{_worth_postgresql(self.now)} DESC, id DESC"
-            whole, whole_params = _POSTGRESQL_WHOLE, [_tsquery(literal)]
-            params = [*visible_params, *(whole_params if literal else ()), _tsquery(terms)]
+            whole, whole_params = _POSTGRESQL_WHOLE, [tsquery_of(literal)]
+            params = [*visible_params, *(whole_params if literal else ()), tsquery_of(terms)]
         sql = template.format(
             visible=" UNION ".join(sql for sql, _ in visible),
             score=score if order == "best" else "0",
@@ -386,7 +390,7 @@ class _Search:
         words = sum(len(one.words) for term in terms for one in term.either)
         limit_time = connection.vendor == "sqlite" or words > 1
         with (
-            _in_time() if limit_time else nullcontext(),
+            in_time() if limit_time else nullcontext(),
             _index_only(template is _POSTGRESQL_FUZZY),
             connection.cursor() as cursor,
         ):
@@ -421,13 +425,23 @@ def _index_only(wanted: bool) -> Iterator[None]:
         cursor.execute("SET LOCAL enable_seqscan = on")
 
 
-def _filters(reader_id: UUID, filters: SearchFilters) -> tuple[str, list[Any]]:
-    """Return the condition on items `i`, and its parameters.
+def _feeds_of(reader_id: UUID, filters: SearchFilters) -> list[int] | None:
+    """Return the feeds of the folder that a search is limited to; `None` without one."""
+    return feeds_among(reader_id=reader_id, chosen=ListFilter(folder=filters.folder or None))
+
+
+def search_conditions(
+    reader_id: UUID, filters: SearchFilters, feeds: Sequence[int] | None
+) -> tuple[str, list[Any]]:
+    """Return the condition of a search on items `i`, which are of these `feeds`, and its parameters.
 
     Read and saved apply to all items of an article.
     """
     conditions: list[str] = ["1 = 1"]
     params: list[Any] = []
+    if feeds is not None:
+        conditions.append(f"i.feed_id IN ({', '.join(['%s'] * len(feeds))})" if feeds else "1 = 0")
+        params += feeds
     if filters.source:
         conditions.append("i.source_id = %s")
         params.append(filters.source)
@@ -447,7 +461,7 @@ def _filters(reader_id: UUID, filters: SearchFilters) -> tuple[str, list[Any]]:
     return " AND ".join(conditions), params
 
 
-def _fts5(terms: Sequence[Term]) -> str:
+def fts5_query(terms: Sequence[Term]) -> str:
     """Return the terms as an FTS5 query. Every word is quoted, so none is read as an operator."""
     wanted: list[str] = []
     excluded: list[str] = []
@@ -464,7 +478,7 @@ def _fts5(terms: Sequence[Term]) -> str:
     return f"({query}) NOT ({' OR '.join(excluded)})" if excluded else query
 
 
-def _tsquery(terms: Sequence[Term]) -> str:
+def tsquery_of(terms: Sequence[Term]) -> str:
     """Return the terms as a `to_tsquery` query. Every word is quoted, so none is read as an operator."""
     query = []
     for term in terms:

@@ -168,14 +168,29 @@ def items_window(
 
 def items_labelled(*, item_ids: Collection[int], category: str = "", author: str = "") -> set[int]:
     """Return the items with this category and this author, in any spelling. One query."""
+    rows = items_labels(item_ids=item_ids)
+    return {pk for pk, labels in rows.items() if labels.have(category=category, author=author)}
+
+
+class Labels(NamedTuple):
+    """The categories and the authors that an item was given by its publisher."""
+
+    categories: list[str]
+    author: str
+
+    def have(self, *, category: str = "", author: str = "") -> bool:
+        """Return whether they have this category and this author, in any spelling."""
+        return (not category or category_key(category) in category_keys(self.categories)) and (
+            not author or category_key(author) in label_keys((), self.author)
+        )
+
+
+def items_labels(*, item_ids: Collection[int]) -> dict[int, Labels]:
+    """Return the labels of items by id. One query, or none without items."""
+    if not item_ids:
+        return {}
     rows = Item.objects.filter(pk__in=item_ids).values_list("pk", "categories", "author")
-    wanted = category_key(category), category_key(author)
-    return {
-        pk
-        for pk, categories, signed in rows
-        if (not category or wanted[0] in category_keys(categories))
-        and (not author or wanted[1] in label_keys((), signed))
-    }
+    return {pk: Labels(categories, author) for pk, categories, author in rows}
 
 
 class _WindowRow(NamedTuple):

@@ -200,12 +200,15 @@ class Reader(AbstractUser):
 
 
 class SavedSearch(models.Model):
-    """A search that a reader keeps in the list of sources: its words, its order and its filters."""
+    """A search that a reader keeps in the list of sources: its words, its order, its filters and its name."""
 
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_searches")
     query = models.CharField(max_length=200)
     order = models.CharField(max_length=6, help_text="best, newest or oldest.")
     filters = models.JSONField(default=dict, help_text="The fields of the search form that are filled in.")
+    name = models.CharField(
+        max_length=60, blank=True, default="", db_default="", help_text="The reader's name; empty: its words."
+    )
     created_at = models.DateTimeField()
 
     class Meta:

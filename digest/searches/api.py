@@ -11,18 +11,19 @@ from digest.items.search import Order
 from digest.items.search_query import QUERY_CHARS
 from digest.models import Reader
 from digest.requests import reader_of
-from digest.searches.selectors import search_lines, searches_saved
+from digest.searches.forms import search_asked
+from digest.searches.selectors import NAME_CHARS, search_lines, searches_saved
 from digest.searches.services import search_remove, search_save
 from digest.web.api.reading import SearchIn
-from digest.web.pages.search import search_asked
 
 searches_router = Router(tags=["searches"])
 
 
 class SavedSearchIn(SearchIn):
-    """A search to keep. `page` does not count."""
+    """A search to keep. Without a `name`, its words are its name. `page` does not count."""
 
     q: Annotated[str, Field(min_length=1, max_length=QUERY_CHARS)]
+    name: Annotated[str, Field(max_length=NAME_CHARS)] = ""
 
 
 class SavedSearchOut(Schema):
@@ -49,7 +50,7 @@ def searches_get(request: HttpRequest) -> SavedSearchesOut:
 
 @searches_router.post("/searches", response=SavedSearchesOut)
 def searches_post(request: HttpRequest, body: SavedSearchIn) -> SavedSearchesOut:
-    """Save a search. One for the same items takes the new order instead."""
+    """Save a search. One for the same items takes the new order and name instead."""
     reader, asked = reader_of(request), search_asked(_typed(body))
     search_save(reader=reader, asked=asked, now=timezone.now())
     return _searches(reader)

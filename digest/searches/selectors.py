@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -13,14 +14,21 @@ from digest.items.search import Order, order_of
 from digest.models import SavedSearch
 from ranking.selectors import keys_current
 
+# The longest name of a saved search.
+NAME_CHARS = 60
+
 
 @dataclass(frozen=True, slots=True)
 class SearchAsked:
-    """A search as its page asks for it. `filters` are the fields of the form that are filled in, as text."""
+    """A search as its page asks for it. `filters` are the fields of the form that are filled in, as text.
+
+    `name` is its reader's own for it, if it has one.
+    """
 
     query: str
     order: Order
     filters: Mapping[str, str]
+    name: str = ""
 
     @property
     def address(self) -> str:
@@ -36,15 +44,16 @@ class SearchAsked:
 
 @dataclass(frozen=True, slots=True)
 class SearchLine:
-    """A saved search in a list: its name, its address, and whether it is shown."""
+    """A saved search in a list: its name, its address, and how many of its items are unread."""
 
     search_id: int
     name: str
     href: str
+    unread: int = 0
 
 
 def searches_saved(*, reader_id: UUID) -> list[tuple[int, SearchAsked]]:
-    """Return the reader's saved searches with their ids, by name; one query, or two if one names a source.
+    """Return the reader's saved searches with their ids, by words; one query, or two if one names a source.
 
     A source that was renamed or moved since has its current key.
     """
@@ -56,7 +65,7 @@ def searches_saved(*, reader_id: UUID) -> list[tuple[int, SearchAsked]]:
 def _asked(row: SavedSearch, current: Mapping[str, str]) -> SearchAsked:
     source = row.filters.get("source", "")
     filters = row.filters | {"source": current.get(source, source)} if source else row.filters
-    return SearchAsked(row.query, order_of(row.order, default="best"), filters)
+    return SearchAsked(row.query, order_of(row.order, default="best"), filters, row.name)
 
 
 def search_saved(*, reader_id: UUID, search_id: int) -> SearchAsked:
@@ -67,13 +76,22 @@ def search_saved(*, reader_id: UUID, search_id: int) -> SearchAsked:
     return found
 
 
-def search_lines(searches: Sequence[tuple[int, SearchAsked]], titles: Mapping[str, str]) -> list[SearchLine]:
-    """Return the searches as lines of a list. `titles` has the names of sources by key."""
-    return [SearchLine(pk, search_name(asked, titles), asked.address) for pk, asked in searches]
+def search_lines(
+    searches: Sequence[tuple[int, SearchAsked]],
+    titles: Mapping[str, str],
+    unread: Mapping[int, int] = MappingProxyType({}),
+) -> list[SearchLine]:
+    """Return the searches as lines of a list, by name. `titles` has the names of sources by key."""
+    lines = (
+        SearchLine(pk, search_name(asked, titles), asked.address, unread.get(pk, 0)) for pk, asked in searches
+    )
+    return sorted(lines, key=lambda line: line.name.casefold())
 
 
 def search_name(asked: SearchAsked, titles: Mapping[str, str]) -> str:
-    """Return the words of a search and its filters: "harbour · Quiet Port · unread"."""
+    """Return the reader's name for a search, or its words and filters: "harbour · Quiet Port · unread"."""
+    if asked.name:
+        return asked.name
     words = {"unread": _("unread"), "saved": _("saved")}
     narrowed = [
         words.get(name) or (titles.get(value, value) if name == "source" else value)

@@ -29,7 +29,7 @@ class NewTopic:
 
 
 def search_save(*, reader: Reader, asked: SearchAsked, now: datetime) -> int:
-    """Save a search and return its id. A search for the same items takes the new order instead.
+    """Save a search and return its id. A search for the same items takes the new order and name instead.
 
     Raises `SearchEmpty` without a word to search for, and `TooManySearches` beyond fifty.
     """
@@ -40,7 +40,8 @@ def search_save(*, reader: Reader, asked: SearchAsked, now: datetime) -> int:
         saved = searches_saved(reader_id=reader.pk)
         for search_id, one in saved:
             if one.same == asked.same:
-                SavedSearch.objects.filter(pk=search_id).update(order=asked.order)
+                name = asked.name or one.name
+                SavedSearch.objects.filter(pk=search_id).update(order=asked.order, name=name)
                 return search_id
         if len(saved) >= SEARCHES_MAX:
             raise TooManySearches(
@@ -53,9 +54,25 @@ def search_save(*, reader: Reader, asked: SearchAsked, now: datetime) -> int:
             query=asked.query,
             order=asked.order,
             filters=dict(asked.filters),
+            name=asked.name,
             created_at=now,
         )
     return row.pk
+
+
+def search_rename(*, reader: Reader, search_id: int, name: str) -> SearchAsked:
+    """Give a saved search a name; "" brings its words back. Return it. Raises `SearchMissing`."""
+    SavedSearch.objects.filter(reader=reader, pk=search_id).update(name=name)
+    return search_saved(reader_id=reader.pk, search_id=search_id)
+
+
+def searches_move(*, reader: Reader, folder: str, name: str) -> None:
+    """Let the saved searches in a folder follow it to another name; two queries at most."""
+    rows = [row for row in SavedSearch.objects.filter(reader=reader) if row.filters.get("folder") == folder]
+    for row in rows:
+        row.filters["folder"] = name
+    if rows:
+        SavedSearch.objects.bulk_update(rows, ["filters"])
 
 
 def search_remove(*, reader: Reader, search_id: int) -> SearchAsked:

@@ -1,5 +1,6 @@
 """Save a search, remove it, turn it into a topic, and undo; each goes back to the page of the search."""
 
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,15 +16,17 @@ from django.views.decorators.http import require_POST
 from digest.errors import DigestError, SearchMissing
 from digest.models import Reader
 from digest.requests import reader_of
-from digest.searches.selectors import SearchAsked, search_saved
+from digest.searches.forms import search_asked, search_name_clean
+from digest.searches.selectors import SearchAsked, search_name, search_saved
 from digest.searches.services import (
     search_remove,
+    search_rename,
     search_save,
     search_topic_add,
     search_topic_remove,
 )
 from digest.signed import UNDO_LIFETIME_S, values_read, values_sign
-from digest.web.pages.search import UNDO_SALT, search_asked
+from digest.web.pages.search import UNDO_SALT
 from ranking.entities import RankingError
 
 
@@ -43,6 +46,19 @@ def save(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
+def rename(request: HttpRequest, search_id: int) -> HttpResponse:
+    """Give a saved search the name in the form. An empty one brings its words back."""
+    reader, name = reader_of(request), search_name_clean(request.POST.get("name", ""))
+    try:
+        asked = search_rename(reader=reader, search_id=search_id, name=name)
+    except SearchMissing as missing:
+        raise Http404(missing.message) from None
+    messages.success(request, _("It stands in your list as “{name}”.").format(name=search_name(asked, {})))
+    return redirect(asked.address)
+
+
+@login_required
+@require_POST
 def remove(request: HttpRequest, search_id: int) -> HttpResponse:
     """Remove a saved search. Its page offers undo."""
     reader = reader_of(request)
@@ -50,7 +66,7 @@ def remove(request: HttpRequest, search_id: int) -> HttpResponse:
         asked = search_remove(reader=reader, search_id=search_id)
     except SearchMissing as missing:
         raise Http404(missing.message) from None
-    words = _("Removed from your list: {query}.").format(query=asked.query)
+    words = _("Removed from your list: {query}.").format(query=asked.name or asked.query)
     return _done(reader, asked, {"words": words, "removed": _as_dict(asked)})
 
 
@@ -108,4 +124,4 @@ def _done(reader: Reader, asked: SearchAsked, values: dict[str, Any]) -> HttpRes
 
 
 def _as_dict(asked: SearchAsked) -> dict[str, Any]:
-    return {"query": asked.query, "order": asked.order, "filters": dict(asked.filters)}
+    return asdict(asked)

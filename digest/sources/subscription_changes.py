@@ -19,6 +19,7 @@ from digest.feeds.polling import MISSING_MAX
 from digest.feeds.sanitise import clean_text, one_line
 from digest.feeds.selectors import NEWSLETTER_PREFIX
 from digest.models import Feed, Reader, Subscription
+from digest.searches.services import searches_move
 from digest.sources.opml import FOLDER_MAX_CHARS, TITLE_MAX_CHARS
 from digest.sources.subscriptions import check_room, newsletter_check_room
 
@@ -96,9 +97,15 @@ def subscriptions_move(*, reader: Reader, feed_ids: Collection[int], folder: str
 def folder_rename(*, reader: Reader, folder: str, name: str) -> dict[int, str]:
     """Rename a folder, perhaps to the name of another one; "" removes it. Return the same as a move.
 
-    A folder is only a name on subscriptions, and ends with the last one.
+    A folder is only a name on subscriptions, and ends with the last one. Saved searches in it follow.
     """
-    return _move(Subscription.objects.filter(reader=reader, folder=folder), name) if folder else {}
+    if folder and (name := folder_clean(name)):
+        searches_move(reader=reader, folder=folder, name=name)
+    return _move(_in_folder(reader, folder), name) if folder else {}
+
+
+def _in_folder(reader: Reader, folder: str) -> QuerySet[Subscription]:
+    return Subscription.objects.filter(reader=reader, folder=folder)
 
 
 def _move(rows: QuerySet[Subscription], folder: str) -> dict[int, str]:
@@ -110,11 +117,14 @@ def _move(rows: QuerySet[Subscription], folder: str) -> dict[int, str]:
 @transaction.atomic
 def subscriptions_move_back(*, reader: Reader, before: Mapping[int, str], folder: str) -> int:
     """Undo a move to `folder`. Feeds that left it since stay. Return how many feeds moved."""
-    moved = Subscription.objects.filter(reader=reader, feed__in=list(before), folder=folder)
+    moved = _in_folder(reader, folder).filter(feed__in=list(before))
     rows = list(moved.select_for_update())
     for row in rows:
         row.folder = before[row.feed_id]
     Subscription.objects.bulk_update(rows, ["folder"])
+    # Undoing the new name of a folder, and not a move between two that are there, ends it.
+    if len(named := set(before.values())) == 1 and not _in_folder(reader, folder).exists():
+        searches_move(reader=reader, folder=folder, name=named.pop())
     return len(rows)
 
 

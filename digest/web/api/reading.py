@@ -30,12 +30,13 @@ from digest.items.selectors import item_get
 from digest.items.stories import RelatedItem, items_related
 from digest.models import ApiToken, Digest, Exposure, Impression, Reader, Reading, ReasonTag
 from digest.requests import reader_of
+from digest.searches.forms import LABEL_MAX_CHARS, days_between
+from digest.sources.opml import FOLDER_MAX_CHARS
 from digest.summaries.selectors import reasons_suggested_for
 from digest.throttling import SEARCH, limit_count
 from digest.web.pages.contexts import search_page
 from digest.web.pages.costs import costs_page
 from digest.web.pages.lists import ListRow
-from digest.web.pages.search import LABEL_MAX_CHARS, days_between
 
 reading_router = Router(tags=["reading"])
 ReadHow = Literal["marked", "opened", "finished"]
@@ -100,6 +101,7 @@ class SearchIn(Schema):
     order: Order = "best"
     page: Annotated[int, Field(ge=1, le=PAGES_MAX)] = 1
     source: Annotated[str, Field(max_length=SOURCE_KEY_MAX_CHARS)] = ""
+    folder: Annotated[str, Field(max_length=FOLDER_MAX_CHARS)] = ""
     since: date | None = None
     until: date | None = None
     unread: bool = False
@@ -233,6 +235,7 @@ def search_get(request: HttpRequest, asked: Query[SearchIn]) -> SearchOut:
     filters = SearchFilters(
         **days_between(asked.since, asked.until, reader.zone),
         source=asked.source,
+        folder=asked.folder,
         unread=asked.unread,
         saved=asked.saved,
         category=asked.category,

@@ -10,9 +10,9 @@ from digest.items.reading import NOT_READ, readings_for
 from digest.items.search import search_ids
 from digest.items.selectors import reader_source_titles
 from digest.models import Item, Reader
+from digest.searches.forms import filters_stored
 from digest.searches.selectors import SearchAsked, search_name, searches_saved
 from digest.web.greader.codec import Kind, StreamRequest, search_write
-from digest.web.pages.search import SearchForm
 
 
 def searches_labelled(*, reader_id: UUID) -> dict[str, SearchAsked]:
@@ -39,7 +39,7 @@ def search_keys(
     search = searches_labelled(reader_id=reader.pk).get(search_write(asked.stream.name))
     if search is None:
         return []
-    filters = SearchForm(dict(search.filters)).filters(reader.zone)
+    filters = filters_stored(search.filters, reader.zone)
     ids = search_ids(reader_id=reader.pk, query=search.query, filters=filters, now=now)
     rows = Item.objects.filter(pk__in=ids).values_list("dated_at", "pk", "first_seen_at")
     states = readings_for(reader_id=reader.pk, item_ids=ids)

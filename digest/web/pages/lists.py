@@ -34,10 +34,12 @@ from digest.items.listing import (
 from digest.items.own_names import own_names
 from digest.items.reading import items_read
 from digest.items.search import Order, order_of
+from digest.items.search_counts import CountedSearch, searches_unread
 from digest.items.search_query import TextPart
 from digest.items.selectors import mutes_in_force
 from digest.items.unread import UnreadCounts
 from digest.models import Reader
+from digest.searches.forms import filters_stored
 from digest.searches.selectors import SearchLine, search_lines, searches_saved
 from digest.web.pages.marked import page_stamp
 
@@ -103,7 +105,7 @@ class ListRow:
 class SideLine:
     """A link to a list beside another: its name, its address, its unread count, and whether it is shown.
 
-    `feed` is the id of its feed if it lists only one.
+    `feed` is the id of its feed if it lists only one. `muted`: a mute hides all of its source.
     """
 
     name: str
@@ -111,6 +113,7 @@ class SideLine:
     unread: int
     current: bool
     feed: int | None = None
+    muted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +185,7 @@ def list_page(reader: Reader, asked: ListRequest, now: datetime) -> dict[str, An
         "chosen": asked.chosen,
         "name": list_name(feeds, asked.chosen),
         "known": not asked.chosen.narrow or bool(filter_feeds(feeds, asked.chosen)),
+        "muted": bool(chosen) and all(one.source in counts.muted for one in chosen),
         "feeds": feeds,
         "rows": [
             ListRow(
@@ -195,13 +199,14 @@ def list_page(reader: Reader, asked: ListRequest, now: datetime) -> dict[str, An
         "older": replace(asked, before=page.older).address() if page.older else "",
         "newest": asked.other() if asked.before else "",
         "here": asked.address(),
+        "search_in": _search_in(asked.chosen, chosen),
         "settings": reverse("digest:source", args=[chosen[0].feed_id]) if len(chosen) == 1 else "",
         "beside": f"{asked.address()}{'&' if '?' in asked.address() else '?'}side=here",
         "fields": asked.fields,
         "with_muted": counts.with_muted,
         "unread": counts.within(**asked.chosen.names),
         "side": side_list(asked, feeds, counts),
-        "searches": _searches(reader, feeds),
+        "searches": _searches(reader, feeds, now),
         "total": _total(asked, counts, current=not asked.chosen.narrow),
         "tabs": _tabs(asked),
         "orders": orders_switch(
@@ -219,15 +224,27 @@ def lists_beside(reader: Reader, here: ListRequest | None, now: datetime) -> dic
     asked = here or ListRequest(ListFilter())
     return {
         "side": side_list(asked, feeds, counts),
-        "searches": _searches(reader, feeds),
+        "searches": _searches(reader, feeds, now),
         "total": _total(asked, counts, current=here is not None and not here.chosen.narrow),
     }
 
 
-def _searches(reader: Reader, feeds: Sequence[ReadFeed]) -> list[SearchLine]:
-    """Return the reader's saved searches as lines above the folders."""
+def _search_in(asked: ListFilter, feeds: Sequence[ReadFeed]) -> str:
+    """Return the query with which a search begins in the folder or the source that a list is of; else ""."""
+    places = {"folder": asked.folder, "source": asked.source or next((one.source for one in feeds), "")}
+    named = urlencode({name: place for name, place in places.items() if place})
+    return f"?{named}" if named else ""
+
+
+def _searches(reader: Reader, feeds: Sequence[ReadFeed], now: datetime) -> list[SearchLine]:
+    """Return the reader's saved searches as lines above the folders, with their unread counts if wanted."""
     titles = own_names(reader_id=reader.pk).over({one.source: one.source_name for one in feeds})
-    return search_lines(searches_saved(reader_id=reader.pk), titles)
+    saved = searches_saved(reader_id=reader.pk)
+    if reader.hide_counts:
+        return search_lines(saved, titles)
+    counted = {pk: CountedSearch(one.query, filters_stored(one.filters, reader.zone)) for pk, one in saved}
+    unread = searches_unread(reader_id=reader.pk, searches=counted, feeds=feeds, now=now)
+    return search_lines(saved, titles, unread)
 
 
 def _total(asked: ListRequest, counts: UnreadCounts, *, current: bool) -> SideLine:
@@ -333,6 +350,7 @@ def side_list(asked: ListRequest, feeds: Sequence[ReadFeed], counts: UnreadCount
                 counts.feeds.get(one.feed_id, 0),
                 current == one.feed_id,
                 one.feed_id,
+                one.source in counts.muted,
             )
             for one in rows
         )
@@ -342,7 +360,7 @@ def side_list(asked: ListRequest, feeds: Sequence[ReadFeed], counts: UnreadCount
             counts.folders.get(folder, 0),
             chosen.folder == folder and chosen.feed is None,
         )
-        is_open = not filed or line.current or any(one.current for one in lines)
+        is_open = not filed or any(one.current for one in lines)
         is_open = is_open or any(one.feed_id in of_source for one in rows)
         found.append(SideFolder(line if filed else None, lines, is_open))
     return found

@@ -450,7 +450,7 @@ def test_what_takes_too_long_is_stopped_and_whole_words_are_looked_for_instead(
 
     def slow(self: object, terms, *more: object):
         if any(term.prefix for term in terms):
-            raise search._TooLong
+            raise search.SearchTooLong
         return real(self, terms, *more)
 
     monkeypatch.setattr(search._Search, "_search_ids", slow)

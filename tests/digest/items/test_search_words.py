@@ -2,17 +2,19 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from importlib import import_module
 
 import pytest
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from digest.items.reading import item_read, item_save
-from digest.items.search import SearchFilters, items_search
+from digest.items.search import SearchFilters, items_search, search_ids
 from digest.items.search_query import (
     highlight,
     query_terms,
@@ -21,10 +23,10 @@ from digest.items.search_query import (
     terms_snippet,
     words_of,
 )
-from digest.models import Item, Reader
+from digest.models import Item, Reader, Subscription
 from tests.digest.items.test_search import found, plain
 from tests.support.browser import fresh_item
-from tests.support.factories import FeedbackFactory, ItemFactory
+from tests.support.factories import FeedbackFactory, ItemFactory, SubscriptionFactory
 from tests.support.thinned import examples
 
 migration = import_module("digest.migrations.0001_squashed")
@@ -281,6 +283,64 @@ def test_filters_choose_by_source_date_unread_and_saved(ada: Reader):
     assert narrowed(since=now - timedelta(hours=48), unread=True, saved=True) == {"saved"}
 
 
+def test_a_search_in_a_folder_finds_what_its_feeds_carry(client: Client, ada: Reader, ben: Reader):
+    fresh_item(ada, title="Lamp, filed")
+    fresh_item(ada, key="other.example", title="Lamp, elsewhere")
+    Subscription.objects.filter(feed__source="gazette.example").update(folder="News & more")
+    SubscriptionFactory(reader=ben, feed=Item.objects.get(title="Lamp, elsewhere").feed, folder="News & more")
+    assert found(ada, "lamp", filters=SearchFilters(folder="News & more")) == ["Lamp, filed"]
+    assert found(ada, "lamp", filters=SearchFilters(folder="news")) == []
+    filters = SearchFilters(folder="News & more")
+    assert search_ids(reader_id=ada.pk, query="lamp", filters=filters, now=timezone.now()) == [
+        Item.objects.get(title="Lamp, filed").pk
+    ]
+    client.force_login(ada)
+    found_by_api = client.get("/api/search", {"q": "lamp", "folder": "News & more"}).json()
+    assert found_by_api["total"] == 1
+
+
+def test_from_the_list_of_a_folder_or_source_a_search_begins_there_and_one_press_widens_it(
+    client: Client, ada: Reader
+):
+    fresh_item(ada, title="Lamp, filed")
+    fresh_item(ada, key="other.example", title="Lamp, elsewhere")
+    Subscription.objects.filter(feed__source="gazette.example").update(folder="News & more")
+    feed = Subscription.objects.get(folder="").feed_id
+    client.force_login(ada)
+
+    def leads_to(address: str) -> str:
+        """Return what the key of search and the navigation add to the page of search."""
+        page = client.get(address).content.decode()
+        (way,) = set(re.findall('(?:href|data-search)="/ui/search([^"]*)"', page))
+        return unescape(way)
+
+    assert leads_to("/ui/all") == leads_to("/ui/all?unread=1") == ""
+    assert leads_to("/ui/all?folder=News+%26+more&unread=1") == "?folder=News+%26+more"
+    assert (
+        leads_to(f"/ui/all?feed={feed}")
+        == leads_to("/ui/all?source=other.example")
+        == "?source=other.example"
+    )
+    for asked, place, other in (
+        ({"folder": "News & more"}, "News &amp; more", "elsewhere"),
+        ({"source": "other.example"}, "Other", "filed"),
+    ):
+        shown = client.get("/ui/search", {"q": "lamp", **asked}).content.decode()
+        assert f"in <bdi>{place}</bdi>" in shown and f"{other}</a>" not in shown
+        assert '<details class="narrow">' in shown, "what else narrows is folded"
+        wide = client.get("/ui/search", {"q": "lamp", **asked, "everywhere": "1"}).content.decode()
+        assert other in wide and "Search everywhere" not in wide
+
+
+def test_a_folder_costs_a_search_one_query(ada: Reader, django_assert_num_queries):
+    fresh_item(ada, title="Lamp")
+    Subscription.objects.update(folder="News")
+    with CaptureQueriesContext(connection) as plain:
+        found(ada, "lamp")
+    with django_assert_num_queries(len(plain) + 1):
+        assert found(ada, "lamp", filters=SearchFilters(folder="News")) == ["Lamp"]
+
+
 def test_filters_choose_by_category_and_author_in_any_spelling(ada: Reader):
     fresh_item(ada, title="Lamp, filed", categories=["electric-cars"], author="Ben Low")
     fresh_item(ada, title="Lamp, signed", author="By Olga Rand and Ben Low")
@@ -340,7 +400,7 @@ def test_filters_stay_in_the_addresses_of_pages_and_orders_and_in_the_form(clien
     assert f'name="since" value="{day}"' in body
     assert 'name="unread" value="1" checked' in body
     assert 'name="saved" value="1">' in body
-    assert "3 of 7" in body
+    assert "3 of 8" in body
 
 
 @pytest.mark.parametrize("day", ["yesterday", "0001-01-01", "9999-12-31", "2026-02-31", "\0"])

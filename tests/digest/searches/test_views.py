@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from digest.items.search_query import query_topic
-from digest.models import Reader, SavedSearch
+from digest.models import Reader, SavedSearch, Subscription
 from digest.searches import services
 from ranking.models import SourceAlias
 from ranking.selectors import config_effective
@@ -152,6 +152,54 @@ def test_a_search_follows_a_source_that_was_renamed(page: Client, ada: Reader):
     assert SourceAlias.objects.count() == 1
     (line,) = page.get("/ui/all").context["searches"]
     assert "source=new.example" in line.href
+
+
+def test_a_search_in_a_folder_follows_its_new_name_and_back(page: Client, ada: Reader):
+    fresh_item(ada, title="Harbour")
+    fresh_item(ada, title="Harbour", key="other.example")
+    Subscription.objects.filter(feed__source="gazette.example").update(folder="News")
+    saved(page, folder="News")
+    page.post("/ui/sources/folder", {"folder": "News", "name": "Papers"})
+    assert SavedSearch.objects.get().filters == {"folder": "Papers"}
+    page.post("/ui/sources/undo-move")
+    assert SavedSearch.objects.get().filters == {"folder": "News"}
+    page.post("/ui/sources/folder", {"folder": "News", "name": ""})
+    assert SavedSearch.objects.get().filters == {"folder": "News"}
+
+
+def names(page: Client) -> list[str]:
+    return [line.name for line in page.get("/ui/all").context["searches"]]
+
+
+def test_a_search_has_the_name_that_its_reader_gives_it(page: Client):
+    first = saved(page, unread="1")
+    saved(page, q="Ferries")
+    assert names(page) == ["Ferries", "harbour · unread"]
+    address = f"/ui/searches/{first}/name"
+    answer = page.post(address, {"name": " An own\n name "}, follow=True)
+    assert "It stands in your list as “An own name”." in messages_in(body(answer))
+    assert 'value="An own name"' in body(answer)
+    assert names(page) == ["An own name", "Ferries"]
+    saved(page, unread="1", order="newest")
+    assert names(page) == ["An own name", "Ferries"]
+    undo(page, page.post(f"/ui/searches/{first}/remove"))
+    assert names(page) == ["An own name", "Ferries"]
+    last = SavedSearch.objects.get(name="An own name").pk
+    page.post(f"/ui/searches/{last}/name", {"name": ""})
+    assert names(page) == ["Ferries", "harbour · unread"]
+
+
+def test_nobody_names_the_search_of_another(page: Client, ben: Reader):
+    search = saved(page)
+    page.force_login(ben)
+    assert page.post(f"/ui/searches/{search}/name", {"name": "Mine"}).status_code == 404
+    assert SavedSearch.objects.get().name == ""
+
+
+def test_the_api_takes_a_name(page: Client):
+    sent = json.dumps({"q": "harbour", "name": "Ports"})
+    (row,) = page.post("/api/searches", sent, content_type="application/json").json()["searches"]
+    assert row["name"] == "Ports" and row["filters"] == {}
 
 
 def test_the_api_keeps_lists_and_removes_searches(page: Client, ada: Reader, ben: Reader):

@@ -133,6 +133,12 @@ def test_the_side_list_shows_where_a_source_is_that_one_came_to_by_its_name(page
     assert not any(line.current for folder in side for line in folder.feeds)
 
 
+def test_the_list_of_a_folder_unfolds_no_folder(page: Client, ada: Reader):
+    shelf(ada)
+    side = page.get(f"{ALL}?folder=News").context["side"]
+    assert [(folder.line.current, folder.open) for folder in side] == [(True, False), (False, False)]
+
+
 def marked(page: Client, **typed: object):
     """Return the answer to marking, and the page it leads to."""
     answer = page.post(READ, typed)
