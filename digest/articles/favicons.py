@@ -21,7 +21,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from digest.articles.pictures import Picture, feed_is_inside, picture_type
+from digest.articles.pictures import NO_PICTURE, Picture, feed_is_inside, picture_type
 from digest.errors import PictureMissing
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import FetchResponse, fetch, host_of
@@ -82,7 +82,9 @@ def favicon_get(*, signed: str) -> Picture:
     if row is None:
         raise PictureMissing("That site has another picture by now.")
     body = bytes(row.body)
-    return Picture(body, icon_type(body))
+    if not (mime_type := icon_type(body)):
+        raise PictureMissing(NO_PICTURE)
+    return Picture(body, mime_type)
 
 
 def favicons_update(*, now: datetime, seconds: float = ROUND_S) -> int:

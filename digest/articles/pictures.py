@@ -21,6 +21,7 @@ from django.db.models import prefetch_related_objects
 from django.urls import reverse
 
 from digest.articles.picture_cache import PictureCache, size_on_disk
+from digest.articles.picture_size import picture_pixels
 from digest.errors import PictureMissing, PicturesBusy
 from digest.feeds.addresses import NotAnAddress, address_read
 from digest.feeds.connect import is_allowed
@@ -40,6 +41,9 @@ _AVIF_BRANDS: Final = frozenset({b"avif", b"avis"})
 # The brands of an AVIF file are in its first box, which is about 40 bytes long in practice.
 _BRANDS_END: Final = 256
 PICTURE_MAX_BYTES: Final = 5 * 1024 * 1024
+# A camera's pictures have 60 million. A PNG of 48 KB can have 400 million, for which a browser needs 1.6 GB.
+# A list of 24 such pictures did not answer for half a minute.
+PIXELS_MAX: Final = 100_000_000
 TOTAL_S: Final = 10.0
 READ_S: Final = 5.0
 ACCEPT: Final = "image/avif,image/webp,image/png,image/jpeg,image/gif"
@@ -49,6 +53,7 @@ FAILED_S: Final = 600
 HOST_FAILED_S: Final = 60
 HOST_CODES: Final = frozenset({"timeout", "connect_failed", "http_429", "http_503"})
 KEYS: Final = "digest:picture"
+NO_PICTURE: Final = "What is there is no picture that is shown here."
 # What one reader's pictures may take of the cache in a day. Later ones are shown and not stored. Else a
 # feed with fifty pictures of 5 MiB pushed out everybody's in seven seconds.
 STORED_SHARE, DAY_S = 0.25, 86_400
@@ -108,7 +113,9 @@ def picture_get(*, signed: str, reader_id: UUID, now: datetime) -> Picture:
         body = _fetch_picture(address, name, allow=allow, reader_id=reader_id)
         if _has_share(reader_id, len(body), now):
             pictures.put(name, body, now=now)
-    return Picture(body, picture_type(body))
+    if not (mime_type := picture_type(body)):
+        raise PictureMissing(NO_PICTURE)
+    return Picture(body, mime_type)
 
 
 def picture_is_fetched(*, signed: str, now: datetime) -> bool:
@@ -182,7 +189,7 @@ def _fetch_picture(address: str, name: str, *, allow: Sequence[str], reader_id: 
         raise PictureMissing(f"The picture cannot be had ({problem.code}).") from problem
     if not answer.body or not picture_type(answer.body):
         cache.set(failed, 1, FAILED_S)
-        raise PictureMissing("What is there is no picture that is shown here.")
+        raise PictureMissing(NO_PICTURE)
     return answer.body
 
 
@@ -203,7 +210,15 @@ def _key(kind: str, name: str) -> str:
 
 
 def picture_type(body: bytes) -> str:
-    """Return the media type of a PNG, JPEG, GIF, WebP or AVIF; "" for anything else, SVG included."""
+    """Return the media type of a PNG, JPEG, GIF, WebP or AVIF; "" for anything else, SVG included.
+
+    "" also if it has more than 100 million pixels.
+    """
+    found = _declared_type(body)
+    return found if picture_pixels(body, found) <= PIXELS_MAX else ""
+
+
+def _declared_type(body: bytes) -> str:
     for start, found in _STARTS:
         if body.startswith(start):
             return found
