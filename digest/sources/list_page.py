@@ -25,6 +25,7 @@ from digest.items.selectors import items_by_feed, mutes_in_force
 from digest.items.unread import UnreadCounts
 from digest.models import Reader, Subscription
 from digest.places import turn_shared
+from digest.sources.subscriptions import left_out_words
 from ranking.config_words import weight_parts_words, weight_words
 from ranking.entities import WEIGHT_DEFAULT, EffectiveConfig
 from ranking.language import figure, thousands
@@ -241,6 +242,7 @@ def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") 
         "names": sorted({line.folder for line in lines if line.folder}, key=str.casefold),
         "filling": notice_sources([line.subscription for line in lines], now),
         "trouble": sum(bool(line.trouble) for line in lines),
+        "list_lacks": left_out_words([line.subscription.feed for line in lines]),
         "private": any(line.is_private and line.address for line in lines),
         "feeds": counts,
         "find": find,

@@ -11,10 +11,14 @@ from typing import Final
 from django.db import transaction
 
 from digest.feeds.addresses import feed_address
-from digest.feeds.identity import source_key
+from digest.feeds.identity import FILE_PREFIX, source_key
 from digest.feeds.selectors import subscriptions_left
 from digest.models import Feed, Reader, Source, Subscription
+from ranking.language import gettext_noop
 
+# Nobody can own a name below `.example` (RFC 2606): a file with such a site is one of the demo's.
+DEMO_SITE: Final = r"^https?://[^/]+\.example/?$"
+DEMO_NAME: Final = gettext_noop("The demo’s sources, without a network")
 FILE: Final = Path(__file__).parent / "recommended.toml"
 
 
@@ -43,15 +47,19 @@ class Interest:
 
 @dataclass(frozen=True, slots=True)
 class WelcomeResult:
-    """How many feeds are new to the reader, and the titles of those that their publishers took down."""
+    """How many feeds are new to the reader, and the titles of those that their publishers took down.
+
+    `waiting` counts the new ones that nobody has fetched yet.
+    """
 
     added: int
     gone: tuple[str, ...]
+    waiting: int
 
 
 @cache
 def starter_interests() -> tuple[Interest, ...]:
-    """Return all interests on offer, in the order of the file."""
+    """Return the interests of the file, in its order."""
     listed = tomllib.loads(FILE.read_text(encoding="utf-8"))["interest"]
     return tuple(
         Interest(
@@ -64,16 +72,22 @@ def starter_interests() -> tuple[Interest, ...]:
     )
 
 
-def starter_interests_for(language: str) -> list[Interest]:
-    """Return all interests on offer, those in this language first."""
-    return sorted(starter_interests(), key=lambda one: one.language != language.partition("-")[0])
+def interests_offered(language: str = "") -> list[Interest]:
+    """Return all interests on offer: the demo's feeds, if they are here, then those in `language`. One query.
+
+    The demo's feeds are files of this machine, so they can be read where no network is.
+    """
+    here = Feed.objects.filter(owner=None, url__startswith=FILE_PREFIX, site_url__regex=DEMO_SITE)
+    demo = tuple(StarterFeed(*row) for row in here.order_by("title").values_list("title", "url"))
+    listed = sorted(starter_interests(), key=lambda one: one.language != language.partition("-")[0])
+    return [*([Interest("demo", DEMO_NAME, demo)] if demo else ()), *listed]
 
 
 def starter_feeds_chosen(*, interests: Collection[str], urls: Collection[str]) -> list[StarterFeed]:
-    """Return the feeds of `interests` (keys) and those at single `urls`, each once, in the file's order."""
+    """Return the feeds of `interests` (keys) and those at single `urls`, each once, in their order."""
     feeds = {
         feed.url: feed
-        for interest in starter_interests()
+        for interest in interests_offered()
         for feed in interest.feeds
         if interest.key in interests or feed.url in urls
     }
@@ -87,7 +101,7 @@ def welcome_answer(*, reader: Reader, feeds: Sequence[StarterFeed], now: datetim
     constant number of statements, apart from SQLite's limit of parameters. Doing it again changes nothing
     but the time of the answer.
     """
-    wanted = {feed_address(feed.url): feed for feed in feeds}
+    wanted = {feed_address(feed.url) or feed.url: feed for feed in feeds}
     keys = {url: source_key(url) or "unknown" for url in wanted}
     sources = [Source(key=keys[url], title=feed.publisher) for url, feed in wanted.items()]
     rows = [Feed(url=url, source_id=keys[url], title=wanted[url].title, next_check_at=now) for url in wanted]
@@ -105,4 +119,5 @@ def welcome_answer(*, reader: Reader, feeds: Sequence[StarterFeed], now: datetim
         reader.welcomed_at = now
         reader.save(update_fields=["welcomed_at"])
         gone = tuple(sorted(wanted[feed.url].title for feed in found if feed.state == Feed.State.GONE))
-        return WelcomeResult(mine.count() - len(had), gone)
+        waiting = sum(feed.last_fetched_at is None for feed in alive)
+        return WelcomeResult(mine.count() - len(had), gone, waiting)

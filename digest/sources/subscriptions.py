@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from digest.errors import FeedIsGone, InvalidFeedUrl, TooManySubscriptions
 from digest.feeds.address_checks import FEED_GONE, check_address, check_fetchable, check_typed
@@ -331,7 +331,7 @@ def _own_name(listed: ListedFeed, feed: Feed, url: str) -> str:
 def opml_export(*, reader: Reader, now: datetime | None = None) -> bytes:
     """Return the reader's subscriptions as an OPML list, dated `now` if that is given.
 
-    Sources imported from files have no address and are left out. Access to private feeds does not go along,
+    Those without a web address are left out (`is_unlistable`). Access to private feeds does not go along,
     and the list says so.
     """
     listed = [
@@ -343,6 +343,24 @@ def opml_export(*, reader: Reader, now: datetime | None = None) -> bytes:
             site="" if row.feed.owner_id else row.feed.site_url,
         )
         for row in subscriptions_of(reader_id=reader.pk)
-        if web_url(row.feed.address)
+        if not is_unlistable(row.feed)
     ]
     return opml_write(listed, title="Tidings", now=now)
+
+
+def is_unlistable(feed: Feed) -> bool:
+    """Return whether no other program could fetch the feed: newsletters, and files such as the demo's."""
+    return not web_url(feed.address)
+
+
+def left_out_words(feeds: Sequence[Feed]) -> str:
+    """Return why some of a reader's feeds are not in their OPML list; "" if all are."""
+    if not (count := sum(map(is_unlistable, feeds))):
+        return ""
+    return ngettext(
+        "{n} source is not in the list: a newsletter, or a file of this machine such as the demo’s, has no "
+        "address that another reader could fetch.",
+        "{n} sources are not in the list: newsletters, and files of this machine such as the demo’s, have no "
+        "address that another reader could fetch.",
+        count,
+    ).format(n=thousands(count))

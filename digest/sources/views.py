@@ -31,7 +31,7 @@ from digest.sources.names import NamedFeed, feeds_named, is_name, subscription_n
 from digest.sources.newsletters import newsletters_are_on
 from digest.sources.opml import FEEDS_MAX, FOLDER_MAX_CHARS, TITLE_MAX_CHARS
 from digest.sources.private_views import PrivateFeedForm, private_page
-from digest.sources.recommended import starter_interests
+from digest.sources.recommended import interests_offered
 from digest.sources.rule_choices import rules_context
 from digest.sources.subscription_changes import SubscriptionEdit, subscription_change
 from digest.sources.subscriptions import opml_export
@@ -194,7 +194,7 @@ def sources(request: HttpRequest) -> HttpResponse:
 
 def _welcome_keep(request: HttpRequest) -> None:
     """Keep what is ticked on the first page, until its list is answered."""
-    known = {key for one in starter_interests() for key in (one.key, *(feed.url for feed in one.feeds))}
+    known = {key for one in interests_offered() for key in (one.key, *(feed.url for feed in one.feeds))}
     ticked = dict.fromkeys([*request.POST.getlist("interest"), *request.POST.getlist("feed")])
     request.session[WELCOME] = {"picked": [one for one in ticked if one in known]}
 

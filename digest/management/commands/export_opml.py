@@ -5,10 +5,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from digest.feeds.identity import web_url
 from digest.feeds.selectors import subscriptions_of
 from digest.requests import reader_argument_add, readers_named
-from digest.sources.subscriptions import opml_export
+from digest.sources.subscriptions import is_unlistable, opml_export
 from ranking.common.start import SettingsCommand
 
 
@@ -26,6 +25,6 @@ class Command(SettingsCommand):
         (reader,) = readers_named(options["user_id"])
         self.stdout.write(opml_export(reader=reader, now=timezone.now()).decode(), ending="")
         rows = subscriptions_of(reader_id=reader.pk)
-        if left := sum(not web_url(row.feed.url) for row in rows):
+        if left := sum(is_unlistable(row.feed) for row in rows):
             feeds = "1 feed has no address and is" if left == 1 else f"{left} feeds have no address and are"
             self.stderr.write(f"{feeds} left out.")

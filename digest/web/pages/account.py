@@ -47,6 +47,7 @@ from digest.accounts.tokens import TOKENS_MAX, IssuedToken, token_issue, tokens_
 from digest.accounts.tokens import token_revoke as revoke
 from digest.daily.first_fetch import first_fetch_wake
 from digest.errors import DigestError
+from digest.feeds.selectors import subscriptions_of
 from digest.mail.due import address_is_confirmed, delivery_trouble
 from digest.mail.links import (
     feed_token_issue,
@@ -61,8 +62,8 @@ from digest.mail.render import mail_goes_out
 from digest.models import Reader
 from digest.places import SIGN_INS
 from digest.requests import reader_of
-from digest.sources.recommended import starter_interests_for, welcome_answer
-from digest.sources.subscriptions import FEED_GONE_REASON
+from digest.sources.recommended import interests_offered, welcome_answer
+from digest.sources.subscriptions import FEED_GONE_REASON, left_out_words
 from digest.sources.views import WELCOME
 from digest.web.pages.forms import (
     AccountForm,
@@ -224,6 +225,7 @@ def _page(
         "token_count": len(tokens_of(reader_id=reader.pk)),
         "second_factor": is_mfa_enabled(reader),
         "export_opml": _address("digest:opml_export"),
+        "list_lacks": left_out_words([row.feed for row in subscriptions_of(reader_id=reader.pk)]),
     }
     refused = any(one and one.errors for one in (form, mail_form))
     return render(request, "digest/account.html", page, status=422 if refused else 200)
@@ -316,13 +318,15 @@ def welcome(request: HttpRequest) -> HttpResponse:
             request.session.pop(WELCOME, None)
             answered = welcome_answer(reader=reader_of(request), feeds=wanted, now=timezone.now())
             if added := answered.added:
-                words = ngettext(
-                    "Your first {n} source is being fetched.",
-                    "Your first {n} sources are being fetched.",
-                    added,
-                )
+                words = ngettext("Your first {n} source is here.", "Your first {n} sources are here.", added)
+                if answered.waiting:
+                    words = ngettext(
+                        "Your first {n} source is being fetched.",
+                        "Your first {n} sources are being fetched.",
+                        added,
+                    )
+                    first_fetch_wake()
                 messages.success(request, words.format(n=added))
-                first_fetch_wake()
             for title in answered.gone:
                 messages.warning(
                     request,
@@ -334,7 +338,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
         form.add_error(None, _("Choose at least one interest or source, or skip this."))
     page = {
         "form": form,
-        "interests": [(one, _(one.name)) for one in starter_interests_for(get_language() or "")],
+        "interests": [(one, _(one.name)) for one in interests_offered(get_language() or "")],
         "picked": form.picked() if form.is_bound else state.get("picked", ()),
         "own": {"url": request.POST.get("url", "")} if form.is_bound else state,
     }

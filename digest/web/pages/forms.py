@@ -14,7 +14,7 @@ from digest.accounts.limits import LOGIN_CHARS, PASSWORD_CHARS
 from digest.llm.switch_hint import model_hint
 from digest.models import ApiToken, Reader
 from digest.models.readers import time_zone_names
-from digest.sources.recommended import StarterFeed, starter_feeds_chosen, starter_interests
+from digest.sources.recommended import StarterFeed, interests_offered, starter_feeds_chosen
 
 
 @cache
@@ -217,10 +217,10 @@ class WelcomeForm(forms.Form):
     """The choice of a first visit: whole interests, single feeds of the list, or both."""
 
     interest = forms.MultipleChoiceField(
-        choices=lambda: [(one.key, one.name) for one in starter_interests()], required=False
+        choices=lambda: [(one.key, one.name) for one in interests_offered()], required=False
     )
     feed = forms.MultipleChoiceField(
-        choices=lambda: [(feed.url, feed.title) for one in starter_interests() for feed in one.feeds],
+        choices=lambda: [(feed.url, feed.title) for one in interests_offered() for feed in one.feeds],
         required=False,
     )
 

@@ -298,6 +298,21 @@ def test_an_export_says_what_it_leaves_out(ada):
         assert words in errors.getvalue() and len(opml_read(out.getvalue().encode()).feeds) == 2
 
 
+def test_the_pages_say_what_the_list_leaves_out_and_a_private_feed_is_in_it(ada, client):
+    client.force_login(ada)
+    private = FeedFactory(url="urn:private:1", own_address="https://own.example/feed", owner=ada)
+    SubscriptionFactory(reader=ada, feed=private)
+    for count, words in ((0, ""), (1, "1 source is not in the list"), (2, "2 sources are not in the list")):
+        if count:
+            SubscriptionFactory(reader=ada, feed=FeedFactory(url=f"file:{count}.xml", state="imported"))
+        for page in ("/ui/sources", "/ui/account"):
+            body = client.get(page).content.decode()
+            assert words in body and ("not in the list" in body) == bool(count)
+        call_command("export_opml", "--user-id", "ada", stdout=StringIO(), stderr=(errors := StringIO()))
+        assert ("left out" in errors.getvalue()) == bool(count)
+        assert len(opml_read(client.get("/ui/sources/export.opml").content).feeds) == 1
+
+
 @pytest.mark.data
 def test_every_feed_of_every_real_list_is_found(data_dir: Path):
     found = lists = 0

@@ -209,3 +209,38 @@ def test_a_site_added_on_the_first_page_leads_back_to_what_is_ticked_there(page:
 def test_a_list_without_a_choice_keeps_the_typed_site(page: Client):
     answer = page.post("/ui/welcome", {"url": "example.org"})
     assert answer.status_code == 422 and 'value="example.org"' in answer.content.decode()
+
+
+def demo_feed(name: str, *, site: str = "https://tideline.example/") -> Feed:
+    """Return a feed that was read from a file."""
+    source = Source.objects.create(key=name.lower(), title=name)
+    state, url = Feed.State.IMPORTED, f"file:{name.lower()}.atom"
+    made = {"state": state, "last_fetched_at": NOW, "next_check_at": None}
+    return Feed.objects.create(url=url, source=source, title=name, site_url=site, **made)
+
+
+def test_beside_a_demo_a_new_account_can_read_its_feeds_which_need_no_network(page: Client, ada: Reader):
+    feeds = [demo_feed("Lumen"), demo_feed("Tideline")]
+    offered = page.get("/ui/welcome").context["interests"]
+    assert offered[0][1] == "The demo’s sources, without a network"
+    assert [feed.title for feed in offered[0][0].feeds] == ["Lumen", "Tideline"]
+    answer = page.post("/ui/welcome", {"interest": ["demo"]}, follow=True)
+    assert {row.feed_id for row in ada.subscriptions.all()} == {feed.pk for feed in feeds}
+    body = answer.content.decode()
+    assert "Your first 2 sources are here" in body and "being fetched" not in body
+
+
+def test_one_of_the_demos_feeds_can_be_chosen_beside_others(page: Client, ada: Reader):
+    feed, first = demo_feed("Lumen"), starter_interests()[0].feeds[0]
+    demo_feed("Tideline")
+    answer = page.post("/ui/welcome", {"feed": [feed.url, first.url]}, follow=True)
+    assert {row.feed.url for row in ada.subscriptions.select_related("feed")} == {feed.url, first.url}
+    assert "Your first 2 sources are being fetched" in answer.content.decode()
+
+
+def test_files_of_real_sites_are_offered_to_nobody(page: Client, ada: Reader):
+    demo_feed("Own", site="https://intranet.real.org/")
+    demo_feed("Near", site="https://example.org/x.example")
+    assert len(page.get("/ui/welcome").context["interests"]) == len(starter_interests())
+    assert page.post("/ui/welcome", {"feed": ["file:own.atom"]}).status_code == 422
+    assert not ada.subscriptions.exists()
