@@ -75,8 +75,9 @@ function send(url, method, body) {
 
 /** Give an item the looks of a read or an unread one. */
 export function show(article, read) {
-  // What is open beside the list is an item of the list, which is counted there.
-  if (article.closest("[data-thumbs]") && article.classList.contains("read") !== read) count(article, read ? -1 : 1);
+  // What is open beside the list is an item of the list, which is counted there. What is folded away is not.
+  const isCounted = article.closest("[data-thumbs]") && !article.closest("[data-aside]");
+  if (isCounted && article.classList.contains("read") !== read) count(article, read ? -1 : 1);
   article.classList.toggle("read", read);
   const button = article.querySelector("button[data-key=m][aria-pressed]");
   if (!button) return;

@@ -80,6 +80,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     passed = {entry.item.pk for entry in scored if entry.slot == Impression.Slot.AGAIN}
     impersonal = bool(impressions) and all(is_impersonal(one.parts) for one in impressions)
     is_taught = digest is not None and digest.config_version > 0
+    state = _read_state(shown, passed, hides=hides, is_today=date == today)
     return {
         "change": change,
         "filling": notice_today(reader, digest, now, not impressions) if digest and date == today else None,
@@ -95,10 +96,10 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
         "away_since": away_missing_since(reader=reader, shown=shown, now=now) if date == today else None,
         "previous": date - timedelta(days=1) if today - date < OLDEST else None,
         "next": date + timedelta(days=1) if date < today else None,
-        **_read_state(shown, passed, hides=hides, is_today=date == today),
+        **state,
         "left_out": sum(n for n in (digest.left_out.values() if digest else ()) if isinstance(n, int)),
         **(_page_end(digest, len(shown)) if digest and date == today else {}),
-        "ask_read_gone": date == today and reader.read_gone is None and _count_read(shown),
+        "ask_read_gone": date == today and reader.read_gone is None and state["size"] - state["unread"],
         "impersonal": impersonal,
         "is_taught": is_taught,
         "is_rated": date == today and impersonal and not is_taught and _has_rated(reader, ratings.values()),
@@ -117,18 +118,20 @@ def _read_state(
     """Return the items to show (unread ones only, if `hides`), and the number of unread among all.
 
     `again` are the rows from the first on that the reader passed by before, one of `passed`.
-    `aside` are those of today that the reader called not useful (`disliked_aside`).
+    `aside` are those of today that the reader called not useful (`disliked_aside`). They are in no number,
+    as another article has come in the place of each.
     """
-    unread = [entry for entry in shown if entry.response.read_at is None]
-    here = unread if hides else shown
-    rows, aside = disliked_aside(here) if is_today else (here, [])
+    rows, aside = disliked_aside(shown) if is_today else (shown, [])
+    size, unread = len(rows), [entry for entry in rows if entry.response.read_at is None]
+    if hides:
+        rows, aside = unread, [entry for entry in aside if entry.response.read_at is None]
     new = next((n for n, entry in enumerate(rows) if entry.item.pk in passed), len(rows))
     return {
         "shown": rows,
         "new": rows[:new],
         "again": rows[new:],
         "aside": aside,
-        "size": len(shown),
+        "size": size,
         "hides": hides,
         "unread": len(unread),
     }
@@ -157,10 +160,6 @@ def _has_gap(digest: Digest, impressions: Sequence[Impression]) -> bool:
     shown = sum(not _is_disliked(row.thumb) for row in impressions)
     waiting = any(digest.left_out.get(reason) for reason in {*ExclusionReason} - LIMITED)
     return shown < DIGEST_SIZE <= len(impressions) and waiting
-
-
-def _count_read(shown: Sequence[ShownItem]) -> int:
-    return sum(entry.response.read_at is not None for entry in shown)
 
 
 def _page_end(digest: Digest, size: int) -> dict[str, Any]:

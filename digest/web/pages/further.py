@@ -31,8 +31,8 @@ def further(request: HttpRequest) -> HttpResponse:
     if page.impressions and is_seen(request):
         exposures_write(digest=digest, shown=page.impressions, door=Exposure.Door.PAGE, now=now)
     shown = items_shown(reader=reader, scored=page.scored, now=now)
-    unread = sum(one.response.read_at is None for one in shown)
     rows, aside = disliked_aside(shown)
+    unread = sum(one.response.read_at is None for one in rows)
     context = {"page": page, "shown": rows, "aside": aside, "unread": unread}
     return render(request, "digest/further.html", context)
 

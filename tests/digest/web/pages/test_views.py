@@ -240,6 +240,26 @@ def test_a_page_built_again_after_a_thumb_down_is_full(page: Client, ada: Reader
     assert len(found["shown"]) == 30 and [one.item for one in found["aside"]] == [useless]
 
 
+@pytest.mark.parametrize(("waiting", "size"), [(10, 30), (0, 27)])
+def test_todays_numbers_count_its_rows_whatever_was_folded_away(
+    page: Client, ada: Reader, waiting: int, size: int
+):
+    for n in range(1, 31 + waiting):
+        fresh_item(ada, hours=n, key=f"s{n % 12}.example")
+    before = [one.item for one in page.get(TODAY).context["shown"]]
+    for one in before[:3]:
+        tap(page, one, useful="0")
+    for hides in (False, True):
+        Reader.objects.update(hide_read=hides)
+        answer = page.get(TODAY)
+        found = answer.context
+        assert (found["size"], found["unread"]) == (size, size)
+        assert f"{size} of {size} unread" in answer.content.decode()
+        assert len(found["shown"]) == size
+    tap(page, before[0], useful="clear")
+    assert page.get(TODAY).context["size"] == size + 1
+
+
 def test_without_another_article_the_page_stays_shorter_and_asks_for_none(
     page: Client, ada: Reader, monkeypatch: pytest.MonkeyPatch
 ):
