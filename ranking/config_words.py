@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from ranking.common.text import topic_key
 from ranking.entities import SAME_WEIGHT, Mute
-from ranking.language import date_words, figure, gettext_noop, pgettext, times
+from ranking.language import date_words, figure, gettext_noop, pgettext, quoted, times
 from ranking.language import gettext as _
 from ranking.mutes import KIND_WORDS, mutes_read
 from ranking.other_names import names_read
@@ -302,7 +302,7 @@ def _mute_words(target: str, after: str | bool, titles: Mapping[str, str]) -> st
 
 def names_words(names: Sequence[str] | None) -> str:
     """Return the other names of a topic in words."""
-    return ", ".join(f"“{name}”" for name in names or ()) or _("none")
+    return ", ".join(map(quoted, names or ())) or _("none")
 
 
 def body_words(body: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> list[tuple[str, str]]:

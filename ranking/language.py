@@ -74,6 +74,11 @@ def figure(value: float, pattern: str = ".2f") -> str:
     return f"{value:{pattern}}".replace("-", "−").replace(".", pgettext("decimal sign", "."))
 
 
+def quoted(words: str) -> str:
+    """Return `words` in the quotation marks of the current language."""
+    return gettext("“{words}”").format(words=words)
+
+
 def times(factor: str) -> str:
     """Return `factor`, a figure in words, behind its sign; no line ends between the two."""
     return f"×\N{NO-BREAK SPACE}{factor}"

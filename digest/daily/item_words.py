@@ -25,7 +25,7 @@ from digest.entities import ITEM_WINDOW_DAYS
 from digest.feeds.health import FeedCondition
 from ranking.config_words import weight_of_source, weight_parts_words
 from ranking.entities import WEIGHT_DEFAULT
-from ranking.language import date_words, figure, gettext_noop, ngettext, percent, pgettext, times
+from ranking.language import date_words, figure, gettext_noop, ngettext, percent, pgettext, quoted, times
 from ranking.language import gettext as _
 from ranking.scoring import INTEREST_MIN
 
@@ -59,12 +59,13 @@ class BreakdownLine:
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """The explanation of an item's score: a few chips, the whole breakdown, and a sentence with the strongest
-    reasons."""
+    reasons. `by_taste` tells whether taste is a factor of it."""
 
     chips: tuple[str, ...]
     lines: tuple[BreakdownLine, ...]
     total: str
     sentence: str = ""
+    by_taste: bool = False
 
 
 def score_explain(
@@ -96,7 +97,8 @@ def score_explain(
         *interest,
         *_taste_lines(parts, source),
     )
-    return Explanation(score_chips(parts, source, slot), lines, _figure(score), sentence)
+    by_taste = taste_factor(parts) != 1.0
+    return Explanation(score_chips(parts, source, slot), lines, _figure(score), sentence, by_taste)
 
 
 def _age_counted(parts: Mapping[str, Any], age: str) -> str:
@@ -185,7 +187,7 @@ def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[
         words = _("about “{topic}” by meaning, without the word").format(topic=topic)
         lines.append(_part_line(_("Topic"), words, worth))
     for word, boost in parts["boosts"].items():
-        words = f"“{word}”{matched.get(word, '')}"
+        words = f"{quoted(word)}{matched.get(word, '')}"
         if word in parts.get("boosts_about", ()):
             words = _("about “{topic}” by meaning, without the word").format(topic=word)
         lines.append(_part_line(_("Keyword"), words, boost))

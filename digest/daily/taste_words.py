@@ -1,7 +1,8 @@
 """The reasons of a reader's taste in words: for a chip, a sentence, and the breakdown of a score. Pure."""
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from digest.daily.score_parts import leans_shown
 from ranking.common.text import words_cut
@@ -11,6 +12,9 @@ from ranking.taste.entities import ARTICLE, AUTHOR, CATEGORY, SOURCE, TasteReaso
 
 # So much of an article's title. A chip has room for less: two lines beside the thumbs of a phone.
 TITLE_CHARS, CHIP_TITLE_CHARS = 80, 24
+# So much of a chip stands in a line, and so much of what it quotes at least.
+CHIP_CHARS, QUOTE_MIN_CHARS = 36, 8
+_QUOTING: Final = re.compile(r"([^“„]*[“„])(.+)([“”][^“”]*)")
 
 
 def taste_reasons(parts: Mapping[str, Any], source: str) -> list[str]:
@@ -40,6 +44,20 @@ def taste_chip(reason: TasteReason) -> str:
     else:
         words = _("like “{title}”") if reason.likes else _("like “{title}”, not liked")
     return words.format(title=words_cut(reason.label, CHIP_TITLE_CHARS))
+
+
+def chip_cut(words: str) -> str:
+    """Return the words of a chip in one line. If they are too long, what they quote is shortened, at a word.
+
+    So a chip keeps its closing quotation mark, and whatever stands behind it (", not liked").
+    """
+    if len(words) <= CHIP_CHARS:
+        return words
+    if found := _QUOTING.fullmatch(words):
+        before, title, behind = found.groups()
+        if (room := CHIP_CHARS - len(before) - len(behind)) >= QUOTE_MIN_CHARS:
+            return f"{before}{words_cut(title, room)}{behind}"
+    return words_cut(words, CHIP_CHARS)
 
 
 def similar_chip(parts: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from digest.entities import ITEM_WINDOW_DAYS
 from ranking.config_words import AS_USUAL
 from ranking.entities import WEIGHT_DEFAULT
 from ranking.language import gettext as _
-from ranking.language import ngettext
+from ranking.language import ngettext, quoted
 from ranking.scoring import INTEREST_MIN
 from ranking.taste.entities import STRENGTH
 
@@ -105,7 +105,7 @@ def _interest_reasons(parts: Mapping[str, Any], source: str) -> Iterator[tuple[f
     topics = [*parts["topics"], *topics_about(parts)]
     if topics:
         words = ngettext("it is about your topic {topics}", "it is about your topics {topics}", len(topics))
-        yield topics_part(parts), words.format(topics=", ".join(f"“{topic}”" for topic in topics))
+        yield topics_part(parts), words.format(topics=", ".join(map(quoted, topics)))
     for word, boost in parts["boosts"].items():
         words = _("you want more of “{word}”") if boost > 0 else _("you want less of “{word}”")
         yield boost, words.format(word=word)

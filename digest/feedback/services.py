@@ -26,6 +26,7 @@ from digest.items.vectors import profile_prune, profile_refresh, profiles_rebuil
 from digest.models import Feedback, FeedbackTag, Reader, Reading
 from ranking.common.isolation import isolate_batches
 from ranking.entities import EffectiveConfig, SourceTally
+from ranking.language import quoted
 from ranking.learning import HOLD_DAYS, learn
 from ranking.selectors import config_effective_many, readers_learned, weights_decided_many
 from ranking.services import weights_learn
@@ -191,7 +192,7 @@ def answers_undo(*, reader_id: UUID, item_ids: Sequence[int]) -> int:
 def _slugs(tags: Sequence[str]) -> tuple[str, ...]:
     slugs, unknown = reason_tags_map(tags, reason_tag_spellings())
     if unknown:
-        listed = ", ".join(f"“{tag[:40]}”" for tag in unknown)
+        listed = ", ".join(quoted(tag[:40]) for tag in unknown)
         raise UnknownReasonTag(
             gettext("{listed} is not a reason we know. Choose from the reasons of the item.").format(
                 listed=listed

@@ -146,7 +146,8 @@ def words_news(*, due: Due, now: datetime) -> list[News]:
 
 def _word_news(row: NotificationSettings, word: str, items: Mapping[str, Candidate]) -> News:
     newest = next(iter(items.values()))
-    words = f"“{word}”: {_shorten_title(newest.title)}"
+    title = _shorten_title(newest.title)
+    words = news_words(row, gettext_noop("“{word}”: {title}"), word=word, title=title)
     if len(items) > 1:
         words = f"{words} ({news_words(row, gettext_noop('and {n} more'), n=len(items) - 1)})"
     return News(row.pk, Event.WORD, tuple(items), words, reverse("digest:item", args=[newest.item_id]))

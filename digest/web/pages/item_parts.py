@@ -27,6 +27,7 @@ from digest.articles.favicons import favicon_box
 from digest.articles.pictures import inside_allowed, picture_href
 from digest.daily.item_words import DATED_AFTER, age_short
 from digest.daily.presentation import age_moment, published_words, says_came
+from digest.daily.taste_words import chip_cut
 from digest.feedback.reasons import OTHER_REASON_MAX_CHARS, OWN_WORDS_MAX
 from digest.models import Item, Reader, Source
 from digest.places import turn_let_pass, turn_shared
@@ -127,7 +128,12 @@ def _environment(language: str) -> "Environment":
         auto_reload=settings.DEBUG,
         extensions=[ConstantWords],
     )
-    made.filters |= {"capitalized": capfirst, "words_cut": words_cut, "shared": turn_shared}
+    made.filters |= {
+        "capitalized": capfirst,
+        "words_cut": words_cut,
+        "chip_cut": chip_cut,
+        "shared": turn_shared,
+    }
     return made
 
 

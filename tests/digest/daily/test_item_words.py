@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from digest.daily.item_words import (
     lede_cut,
     score_explain,
 )
+from digest.daily.taste_words import CHIP_CHARS, chip_cut, taste_chip
 from digest.feeds.identity import web_url
 from ranking.entities import Candidate, Config, EffectiveConfig, ScoreBreakdown
 from ranking.implicit import IMPLICIT_MAX
@@ -297,3 +299,39 @@ def test_an_item_like_what_was_liked_names_the_article_where_the_breakdown_does(
     found, score = parts()
     why = score_explain(found | {"similarity": 0.4, "taste": 1.05, "tastes": tastes}, score, "Gazette")
     assert chip in why.chips
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("likes", [0, 1])
+def test_a_chip_that_is_too_long_keeps_its_quotation_marks_and_what_stands_behind(language: str, likes: int):
+    reason = TasteReason("article", "The harbour authority of the north", likes, 1, 0.8 if likes else -0.8)
+    with translation.override(language):
+        whole = taste_chip(reason)
+    shown = chip_cut(whole)
+    end = {"en": "”", "de": "“"}[language]
+    assert len(shown) <= CHIP_CHARS and "…" + end in shown
+    assert shown.partition("…")[2].lstrip("…") == whole.rpartition("…")[2]
+    assert shown.partition("…")[0] in whole, "cut at a word"
+
+
+def test_other_chips_are_cut_at_a_word():
+    assert chip_cut("more of “comet”") == "more of “comet”"
+    assert (
+        chip_cut("from a source that you rarely see, and never missed")
+        == "from a source that you rarely see…"
+    )
+
+
+def test_a_german_breakdown_quotes_in_german():
+    found, score = parts(EffectiveConfig(Config(topics=("Plain",), keyword_boosts={"news": 0.5})))
+    with translation.override("de"):
+        why = score_explain(found, score, "Gazette")
+    words = " ".join((why.sentence, *(line.words for line in why.lines)))
+    assert "„news“" in words and "„Plain“" in words and "”" not in words
+
+
+@pytest.mark.parametrize("taste", [1.0, 1.4])
+def test_a_breakdown_knows_whether_taste_is_a_factor(taste: float):
+    found, score = parts()
+    why = score_explain(found | {"taste": taste}, score, "Gazette")
+    assert why.by_taste is any(line.label == "Your taste" for line in why.lines) is (taste != 1.0)
