@@ -30,6 +30,8 @@ from digest.feeds.sanitise import (
     html_to_text,
     one_line,
     references_read,
+    signs_left_once,
+    signs_left_read,
     text_cut,
     unwrap,
 )
@@ -196,7 +198,7 @@ def _title(raw: Mapping[str, Any], version: str) -> str:
         else:
             text = guess_to_text(value)
         if text:
-            return one_line(text)
+            return one_line(clean_text(signs_left_read(text)))
     return ""
 
 
@@ -246,8 +248,8 @@ def _read_body(value: str, detail: Mapping[str, Any], version: str) -> _Body | N
         return _Body(value, True, base)
     value = unwrap(value)
     if "xml" in kind or is_typed or has_markup(value, lone=True):
-        return _Body(body_prepared(value), False, base)
-    return _Body(references_read(value), True, base)
+        return _Body(body_prepared(signs_left_once(value)), False, base)
+    return _Body(signs_left_read(references_read(value)), True, base)
 
 
 def _self(raw: Mapping[str, Any]) -> str:

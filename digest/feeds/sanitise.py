@@ -105,13 +105,24 @@ _KNOWN: Final = frozenset((*_BLOCKS.split(), *_OTHER_NAMES.split()))
 # Of these a single start tag is enough.
 _ALONE: Final = frozenset({"br", "hr", "img", "p", "div", "li", "ul", "ol", "table", "blockquote", "iframe"})
 # A whole body that was escaped twice by mistake, if it ends two elements at least. A text about HTML rather
-# names single tags.
+# names single tags. Reddit begins and ends its bodies with a comment.
+_NOTE: Final = r"\s*(?:&lt;!--[^<>&]{0,80}--&gt;\s*)?"
 _TWICE: Final = re.compile(
-    r"\s*&lt;(?:p|div|br|img|ul|ol|h[1-6]|table|figure|blockquote|span|article|section|a)\b[^<]*"
-    r"(?:&lt;/[a-zA-Z][a-zA-Z0-9]{0,15}\s*|/\s*)&gt;\s*",
+    rf"{_NOTE}&lt;(?:p|div|br|img|ul|ol|h[1-6]|table|figure|blockquote|span|article|section|a)\b[^<]*"
+    rf"(?:&lt;/[a-zA-Z][a-zA-Z0-9]{{0,15}}\s*|/\s*)&gt;{_NOTE}",
     re.IGNORECASE,
 )
-
+# Characters that publishers escape in running text. Those of tags are not among them: texts are about them.
+_SIGN: Final = (
+    r"(#(?!0*(?:38|6[02]);|[xX]0*(?:26|3[cCeE]);)(?:[0-9]{2,7}|[xX][0-9a-fA-F]{2,6})|quot|apos|[lr][sd]quo|"
+    r"[lr]aquo|[bs]dquo|hellip|[mn]dash|nbsp|szlig|[aeiouyncAEIOUYNC](?:uml|acute|grave|circ|cedil|tilde))"
+)
+# Where words go on around one of them, it stands for its character: in "I&#39;m", not in "how &nbsp; works".
+_LEFT_OVER: Final = re.compile(rf"\w&{_SIGN};|&{_SIGN};\w|(?<=\w )&(amp);(?= \w)|(?<=\w)&(amp);(?=\w)")
+_LEFT_OVER_IN_MARKUP: Final = re.compile(_LEFT_OVER.pattern.replace("&", "&amp;"))
+_LEFT: Final = re.compile(rf"&(?:{_SIGN}|amp);")
+_LEFT_IN_MARKUP: Final = re.compile(rf"&amp;({_SIGN}|amp);")
+_ONCE: Final = re.compile(r"<(?:code|pre|kbd|samp|tt)\b|&(?!amp;|nbsp;)[#a-z0-9]+;", re.IGNORECASE)
 
 # A number, or a name to its semicolon, or all letters and digits of a name that "=" does not follow.
 _REFERENCE: Final = re.compile(
@@ -215,6 +226,28 @@ def unwrap(markup: str) -> str:
     """Return a body. If the whole of it was escaped once too often, undo that."""
     is_twice = "<" not in markup and markup.count("&lt;/") > 1 and _TWICE.fullmatch(markup)
     return html.unescape(markup) if is_twice else markup
+
+
+def signs_left_read(text: str) -> str:
+    """Return a text that was read once, with the signs in it that were escaped twice by mistake.
+
+    "I&#39;m" is "I'm". A text that has another "&" or a backtick is about code, and stays as it is.
+    """
+    if "&" not in text or "`" in text or not _LEFT_OVER.search(text):
+        return text
+    if text.count("&") > len(_LEFT.findall(text)):
+        return text
+    return _LEFT.sub(lambda found: html.unescape(found[0]), text)
+
+
+def signs_left_once(markup: str) -> str:
+    """Return a body whose signs are escaped once: "I&amp;#39;m" is "I&#39;m".
+
+    A body with code in it, or with a sign that is escaped once, stays as it is.
+    """
+    if "&amp;" not in markup or _ONCE.search(markup) or not _LEFT_OVER_IN_MARKUP.search(markup):
+        return markup
+    return _LEFT_IN_MARKUP.sub(r"&\1;", markup)
 
 
 def _visible(text: str, *, put: Callable[[re.Match[str]], str] | None = None) -> str:

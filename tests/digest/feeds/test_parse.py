@@ -307,3 +307,79 @@ def test_a_language_is_a_tag_that_browsers_know(named: str, kept: str):
     item = "<item><title>i</title></item>"
     body = f"<rss version='2.0'><channel><language>{named}</language>{item}</channel></rss>"
     assert parse_document(body.encode()).entries[0].language == kept
+
+
+TITLES_ESCAPED_TWICE = {
+    # As a parser of XML reads them, in feeds of RSS and Atom alike.
+    "I&#39;m told it&#x27;s fine": "I'm told it's fine",
+    "&quot;Trains&quot; &amp; trams": '"Trains" & trams',
+    "AT&amp;T buys": "AT&T buys",
+    "Science &amp; technology": "Science & technology",
+    "Lover&rsquo;s eye&hellip;": "Lover’s eye…",
+    "Caf&eacute; d&#8217;or": "Café d’or",
+    "Von K&ouml;ln nach Stra&szlig;burg": "Von Köln nach Straßburg",
+}
+TITLES_ABOUT_CODE = (
+    "The &lt;div&gt; element",
+    "Why &nbsp; breaks lines",
+    "What &#39; means in &lt;b&gt;",
+    "Escape & as &amp; first",
+    "`I&#39;m` in a title",
+    "R&D&amp;more",
+    "a&#60;b and a&lt;b",
+)
+
+
+def titled(title: str, form: str) -> str:
+    """Return the title that an entry has whose title a parser of XML reads as `title`, escaped once more."""
+    written = html.escape(title, quote=False)
+    if form == "atom":
+        body = f"<entry><id>a:1</id><title>{written}</title><link href='https://a.example/1'/></entry>"
+        document = f'<feed xmlns="http://www.w3.org/2005/Atom"><title>A</title>{body}</feed>'
+    else:
+        written = html.escape(written, quote=False)
+        item = f"<item><title>{written}</title><link>https://a.example/1</link></item>"
+        document = f'<rss version="2.0"><channel><title>A</title>{item}</channel></rss>'
+    return parse_document(document.encode(), url="https://a.example/feed").entries[0].title
+
+
+@pytest.mark.parametrize("form", ["atom", "rss"])
+def test_signs_that_a_publisher_escapes_twice_are_read_and_code_in_a_title_stays(form: str):
+    for title, shown in TITLES_ESCAPED_TWICE.items():
+        assert titled(title, form) == shown
+    for title in TITLES_ABOUT_CODE:
+        assert titled(title, form) == title
+
+
+def body_of(markup: str) -> tuple[str, str]:
+    """Return text and markup of an entry with this body."""
+    body = f"<description>{html.escape(markup, quote=False)}</description>"
+    item = f"<item><title>A</title><link>https://a.example/1</link>{body}</item>"
+    document = f'<rss version="2.0"><channel><title>A</title>{item}</channel></rss>'
+    entry = parse_document(document.encode(), url="https://a.example/feed").entries[0]
+    return entry.text, entry.html
+
+
+def test_a_body_that_escapes_its_signs_twice_reads_as_words():
+    text, written = body_of("<p>I&amp;#39;m &amp;quot;here&amp;quot; &amp;amp; there</p>")
+    assert text == 'I\'m "here" & there' and "&amp;#39;" not in written and "&amp;quot;" not in written
+    assert body_of("I&amp;#39;m here")[0] == "I'm here"
+
+
+def test_a_whole_post_of_reddit_that_is_escaped_twice_is_markup():
+    post = '<!-- SC_OFF --><div class="md"><p>I&#39;m <b>here</b></p></div><!-- SC_ON -->'
+    assert body_of(html.escape(post, quote=False))[0] == "I'm here"
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<p>In <code>I&amp;#39;m</code> the sign I&amp;#39;m is escaped.</p>",
+        "<p>The name &amp;nbsp; stands for a space.</p>",
+        "<p>Write &amp;quot;a&amp;quot; where you mean &quot;a&quot;.</p>",
+        "<p>The &lt;div&gt; of I&amp;#39;m</p>",
+    ],
+)
+def test_a_body_about_signs_keeps_them(markup: str):
+    sign = next(sign for sign in ("&nbsp;", "&#39;", "&quot;a&quot;") if html.escape(sign) in markup)
+    assert sign in body_of(markup)[0]
