@@ -24,12 +24,20 @@ from digest.requests import reader_of
 from digest.throttling import DECIDE, WISH, limit_count, long_work, rate_limited
 from suggestions import sentences
 from suggestions.changes.boosts import BOOST_WORD
-from suggestions.changes.change import Change
+from suggestions.changes.change import LESS, Change
 from suggestions.changes.topics import ADD_TOPIC
 from suggestions.proposals import Refusal
-from suggestions.services.wishes import WishAnswer, wish_accept, wish_drafts_again, wishes_draft
+from suggestions.services.wishes import (
+    ITEMS_SHOWN,
+    SUBJECTS,
+    WishAnswer,
+    wish_accept,
+    wish_drafts_again,
+    wishes_draft,
+)
 from suggestions.views import moves_shown
-from suggestions.wishes.wish import WISH_CHARS_MAX, WISHES_MAX, Question
+from suggestions.wishes.ways import wish_words
+from suggestions.wishes.wish import WISH_CHARS_MAX, WISHES_MAX, WORD, Question
 
 # Drafts that stay beside those of an answer: of settings and of searches, of a sentence and of an answer.
 OTHERS_MAX = 4 * WISHES_MAX
@@ -128,6 +136,8 @@ def _page(answer: WishAnswer, reader_id: UUID) -> dict[str, Any]:
             "items": [(item, titles.get(item.source, item.source)) for item in draft.items],
             "wants_sources": _is_more_of_topic(draft.change),
             "more_items": draft.about - len(draft.items),
+            "is_thin": draft.change.kind in SUBJECTS and draft.about < ITEMS_SHOWN,
+            "lower": urlencode({"words": wish_words(LESS, WORD, draft.label)}) if draft.stays else "",
             "moves": moves_shown(draft.preview, titles),
             "today": sentences.today_words(draft.preview),
         }

@@ -22,11 +22,13 @@ from digest.signed import DRAFT_LIFETIME_S, values_read, values_sign
 from ranking.config_body import body_changes, effective_body
 from ranking.config_words import change_words
 from ranking.entities import Candidate, EffectiveConfig, InvalidSetting, RankingError
+from ranking.mutes import PHRASE
 from ranking.mutes import SOURCE as MUTE_SOURCE
+from ranking.mutes import WORD as MUTE_WORD
 from ranking.selectors import config_effective, config_versions_by_number, reading_once
 from ranking.services import Cause, body_change
 from suggestions.changes.boosts import BOOST_WORD, REDUCE_WORD
-from suggestions.changes.change import Change
+from suggestions.changes.change import Change, Field
 from suggestions.changes.registry import change_of_dict
 from suggestions.changes.topics import ADD_TOPIC
 from suggestions.preview import previews_of
@@ -48,7 +50,6 @@ log = structlog.get_logger(__name__)
 SALT = "suggestions.services.wishes"
 # Of these so many at least by meaning, if there are any.
 ITEMS_SHOWN, MEANT_SHOWN = 5, 2
-NONE_MEANT: frozenset[int] = frozenset()
 # What a reader calls a subject counts by meaning, too.
 SUBJECTS = (ADD_TOPIC, BOOST_WORD, REDUCE_WORD)
 # How far back the last change is looked for that is still in force.
@@ -61,7 +62,8 @@ class WishDraft:
     """A drafted change of a wish: its effect in words, and the items it is about.
 
     `signed` names it when it is accepted. `items` are the newest of the `about` items of the last seven days.
-    Those in `by_meaning` do not say the subject that they are about; they come last.
+    Those in `by_meaning` clearly are about the subject without saying it; they come last. `stays` counts such
+    items beside a mute, which hides none of them, because it knows words alone.
     """
 
     signed: str
@@ -72,6 +74,7 @@ class WishDraft:
     about: int
     preview: Preview
     by_meaning: frozenset[int] = frozenset()
+    stays: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,24 +300,31 @@ def _drafts(
     previews = previews_of(reader_id=reader_id, before=effective, afters=afters, now=now)
     keys = {key for change, _ in possible for key in (change.label, change.within)}
     titles = reader_source_titles(reader_id=reader_id, keys=keys)
-    subjects = [change.label for change, _ in possible if change.kind in SUBJECTS]
+    subjects = [change.label for change, _ in possible if change.kind in SUBJECTS or _mutes_words(change)]
     found = taken_of(items, subjects) if subjects else []
-    by_meaning = {one.topic: frozenset(one.about) for one in found}
-    made = []
+    by_meaning = {one.topic: one.clear for one in found}
+    by_id, made = {item.item_id: item for item in items}, []
     for (change, after), preview in zip(possible, previews, strict=True):
-        meant = by_meaning.get(change.label, NONE_MEANT) if change.kind in SUBJECTS else NONE_MEANT
         say = [item for item in articles_shared(items) if change.touches(item)]
-        meant -= {item.item_id for item in say}
-        about = [
-            *say[: ITEMS_SHOWN - min(len(meant), MEANT_SHOWN)],
-            *(i for i in items if i.item_id in meant),
-        ]
+        said = {item.item_id for item in say}
+        clear = [pk for pk in by_meaning.get(change.label, ()) if pk not in said]
+        meant = clear if change.kind in SUBJECTS else []
+        about = [*say[: ITEMS_SHOWN - min(len(meant), MEANT_SHOWN)], *(by_id[pk] for pk in meant)]
         sentence = _sentence(change, effective, after, titles)
         label = titles.get(change.label, change.label)
         signed = _sign(reader_id, change, words)
         shown, count = tuple(about[:ITEMS_SHOWN]), len(say) + len(meant)
-        made.append(WishDraft(signed, change, sentence, label, shown, count, preview, meant))
+        stays = len(clear) - len(meant)
+        made.append(
+            WishDraft(signed, change, sentence, label, shown, count, preview, frozenset(meant), stays)
+        )
     return tuple(made), tuple(problems)
+
+
+def _mutes_words(change: Change) -> bool:
+    """Return whether a change hides everywhere the articles that say a word."""
+    is_mute = change.field == Field.MUTES and change.variant in (MUTE_WORD, PHRASE)
+    return is_mute and change.after is not False and not change.within
 
 
 def _sentence(change: Change, before: EffectiveConfig, after: EffectiveConfig, titles: dict[str, str]) -> str:

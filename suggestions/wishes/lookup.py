@@ -9,6 +9,7 @@ from functools import cached_property
 from heapq import nlargest
 from itertools import groupby
 
+from digest.llm.phishing import word_known
 from ranking.common.categories import author_names, category_key, category_keys, label_keys, topic_finder
 from ranking.common.text import (
     fold,
@@ -479,11 +480,19 @@ class Lookup:
             by_letter.setdefault(word[:1], {}).setdefault("".join(sorted(word)), []).append(word)
         return by_letter
 
+    def _is_word(self, phrase: str) -> bool:
+        """Return whether `phrase` is a subject that everybody knows, or made of words of a dictionary."""
+        is_subject = known_topic(phrase, topic_key) is not None or fold(phrase) in OTHER_LANGUAGE
+        return is_subject or all(word_known(word) for word in phrase.split())
+
     def nearest(self, phrase: str, share: float = NEAR_SHARE) -> list[Target]:
         """Return names that are spelled nearly like `phrase`: sources, interests, words of items.
 
-        A sentence has only so many unknown names (`UNKNOWN_MAX`); later ones are near nothing.
+        A word or a subject of its own ("sport") is no misspelling of another ("strop"). A sentence has only
+        so many unknown names (`UNKNOWN_MAX`); later ones are near nothing.
         """
+        if self._is_word(phrase):
+            return []
         self._unknown.setdefault(phrase, None)
         if phrase not in [*self._unknown][:UNKNOWN_MAX]:
             return []

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ranking.common.text import topic_key
+from ranking.language import date_words, gettext_noop
 from ranking.language import gettext as _
-from ranking.language import gettext_noop
 from ranking.source_rules import hours_words, limit_words
 from suggestions.changes.change import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
 from suggestions.changes.daily_limits import LIMIT
@@ -83,8 +83,10 @@ class Asker:
 
     def choice(self, label: str, given: str) -> Choice:
         """Return the answer that says `given` in the place of the clause."""
-        until = f" until {self.clause.until.isoformat()}" if self.clause.until else ""
-        return Choice(label, f"{given}{until}")
+        if not (until := self.clause.until):
+            return Choice(label, given)
+        label = _("{change}, until {day}").format(change=label, day=date_words(until))
+        return Choice(label, f"{given} until {until.isoformat()}")
 
     @property
     def found(self) -> list[Target]:
@@ -175,8 +177,11 @@ class Asker:
         """
         text = text.replace("{short}", self.quoted(self.clause.target))
         text = text[0].upper() + text[1:]
-        choices = [choice for choice in choices if len(choice.words) <= WISH_CHARS_MAX]
-        return Question(text, tuple(dict.fromkeys(choices)))
+        by_label: dict[str, Choice] = {}
+        for choice in choices:
+            if len(choice.words) <= WISH_CHARS_MAX:
+                by_label.setdefault(choice.label, choice)
+        return Question(text, tuple(by_label.values()))
 
 
 def _shorten(text: str) -> str:

@@ -6,6 +6,7 @@ import pytest
 from django.core import signing
 from django.utils import translation
 
+from digest.items import taken_in
 from digest.items.vectors import item_vectors_update
 from digest.models import Reader
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
@@ -359,3 +360,19 @@ def test_a_draft_of_another_making_is_refused(reads: Reader):
     forged = signing.dumps({"reader": str(reads.pk), "change": {}, "words": ""}, salt=f"{SALT}.other")
     refused = wish_accept(reader=reads, signed=forged, now=CLOCK)
     assert isinstance(refused, Refusal) and refused.code == "draft_invalid"
+
+
+def test_a_mute_says_what_is_about_its_word_and_stays_and_offers_to_lower_it(ada: Reader):
+    carry(ada, "gazette.example", *SAY_TENNIS, ABOUT_TENNIS, *OTHERS, language="en")
+    item_vectors_update(now=CLOCK)
+    (draft,) = asked(ada, "no tennis").drafts
+    assert draft.stays == 1 and not draft.by_meaning and draft.about == len(SAY_TENNIS)
+    assert not asked(ada, "no opera").drafts[0].stays
+
+
+def test_what_joins_a_subject_by_a_hair_is_held_back(ada: Reader, monkeypatch: pytest.MonkeyPatch):
+    carry(ada, "gazette.example", *SAY_TENNIS, ABOUT_TENNIS, *OTHERS, language="en")
+    item_vectors_update(now=CLOCK)
+    monkeypatch.setattr(taken_in, "CLEAR_WORTH", 1.01)
+    (draft,) = asked(ada, "less tennis").drafts
+    assert not draft.by_meaning and {item.title for item in draft.items} <= {*SAY_TENNIS}

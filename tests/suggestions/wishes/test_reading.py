@@ -271,8 +271,8 @@ def test_a_mute_of_a_word_that_is_a_category_too_is_asked():
     question = read_of("no politics until Friday", VOTE, SPEECH).question
     assert question is not None
     assert [choice.label for choice in question.choices] == [
-        "Mute the word “politics”",
-        "Mute the category “politics”",
+        "Mute the word “politics”, until 20 March 2026",
+        "Mute the category “politics”, until 20 March 2026",
     ]
     kinds = [read_of(choice.words, VOTE, SPEECH).wishes[0].target.kind for choice in question.choices]
     assert kinds == ["word", "category"]
@@ -296,3 +296,28 @@ def test_an_interest_that_is_a_category_alone_is_muted_as_one():
     assert question is not None
     found = [read_of(choice.words, VOTE, topics=("Politics",)).wishes[0] for choice in question.choices]
     assert [(one.target.kind, one.direction) for one in found] == [("topic", "remove"), ("category", "none")]
+
+
+@pytest.mark.parametrize("sentence", ["no sport", "less sport", "more trains", "kein Sport"])
+def test_a_word_of_its_own_is_never_taken_for_one_with_the_same_letters(sentence: str):
+    items = replace(VOTE, title="The strop of a razor, and the strains"), SPEECH
+    reading = read_of(sentence, *items)
+    offered = [choice.label for choice in reading.question.choices] if reading.question else []
+    meant = [wish.target.label.casefold() for wish in reading.wishes]
+    assert not any("stro" in label or "strains" in label for label in (*offered, *meant))
+    word = sentence.split()[-1].casefold()
+    assert word in meant or all(word in label.casefold() for label in offered)
+
+
+def test_a_misspelled_word_still_finds_the_one_with_its_letters():
+    assert read_of("less sprot", replace(VOTE, title="The sport of kings")).wishes[0].target.label == "sport"
+
+
+def test_no_two_answers_to_a_question_read_alike():
+    for sentence in ("Politics can go until Friday?", "no politics until Friday", "politics until Friday"):
+        for items in ((VOTE,), (SPEECH,), (VOTE, SPEECH)):
+            question = read_of(sentence, *items).question
+            labels = [choice.label for choice in question.choices] if question else []
+            assert len({*labels}) == len(labels), labels
+            ends = [choice for choice in question.choices if "until" in choice.words] if question else []
+            assert all("until 20 March 2026" in choice.label for choice in ends)
