@@ -263,12 +263,17 @@ def history_undo(request: HttpRequest) -> HttpResponse:
     done = past_change_undo(reader=reader, what=what, ref=ref, now=timezone.now())
     if isinstance(done, Refusal):
         messages.info(request, done.message)
-    elif done is None:
-        messages.success(request, f"{_('Undone')}.")
     else:
-        names = reader_source_titles(reader_id=reader.pk, keys=sources_named(done.changes))
-        words = _few([change_words(change, names) for change in done.changes], CHANGES_SHOWN, "; ")
-        messages.success(request, f"{_('Undone')}: {words}.")
+        messages.success(request, undone_words(reader_id=reader.pk, row=done))
     number = request.POST.get("page", "")
     query = f"?page={number}" if number.isascii() and number.isdigit() and number != "1" else ""
     return redirect(f"{reverse('suggestions:history')}{query}")
+
+
+def undone_words(*, reader_id: UUID, row: VersionRow | None) -> str:
+    """Return the sentence after an undo: `row` is the version of the settings that it made, if any."""
+    if row is None:
+        return f"{_('Undone')}."
+    names = reader_source_titles(reader_id=reader_id, keys=sources_named(row.changes))
+    words = _few([change_words(change, names) for change in row.changes], CHANGES_SHOWN, "; ")
+    return f"{_('Undone')}: {words}."

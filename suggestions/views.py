@@ -23,18 +23,18 @@ from digest.feeds.identity import web_url
 from digest.items.own_names import own_names
 from digest.items.selectors import source_titles
 from digest.models import Reader
-from digest.requests import reader_of
+from digest.requests import reader_of, return_path
 from digest.throttling import DECIDE, rate_limited
 from ranking.common.charts import Bar, slopes_make
 from ranking.common.phrases import searching_once
 from ranking.entities import EffectiveConfig
 from ranking.language import stored_text
-from ranking.selectors import config_effective
+from ranking.selectors import config_effective, config_version
 from suggestions import sentences, wording
 from suggestions.always_disliked import mute_offers
 from suggestions.changes.registry import PAGE_GROUPS, RULE_NOTES
 from suggestions.cut_chart import CutChart, cut_chart
-from suggestions.history_pages import decided_words
+from suggestions.history_pages import decided_words, undone_words
 from suggestions.measures import measure_once
 from suggestions.models import Evidence, Suggestion
 from suggestions.notes import NO_NOTE, Note, note_shown, notes_shown
@@ -519,16 +519,22 @@ def accept_all(request: HttpRequest) -> HttpResponse:
 @require_POST
 @rate_limited(DECIDE)
 def undo_change(request: HttpRequest) -> HttpResponse:
-    """Undo the change that today's page mentions. A change that is already undone stays so."""
-    typed = request.POST.get("version", "")
+    """Undo the last change of the settings, or the one that today's page mentions, and go back to the page.
+
+    A change that is already undone stays so.
+    """
+    reader, typed = reader_of(request), request.POST.get("version", "")
+    seen = config_effective(reader_id=reader.pk).config.version
     refusal = resolve.change_undo(
-        reader=reader_of(request),
+        reader=reader,
         version=int(typed) if typed.isascii() and typed.isdigit() and len(typed) < VERSION_DIGITS else 0,
         cycle=request.POST.get("cycle", ""),
         now=timezone.now(),
     )
+    made = config_effective(reader_id=reader.pk).config.version
     if refusal:
         messages.info(request, refusal.message)
     else:
-        messages.success(request, _("Undone. Your settings are as before."))
-    return redirect("digest:today")
+        row = config_version(reader_id=reader.pk, version=made) if made != seen else None
+        messages.success(request, undone_words(reader_id=reader.pk, row=row))
+    return redirect(return_path(request))

@@ -3,6 +3,7 @@
 Each page has no violation, fits a small phone, and sends requests only to us.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -160,8 +161,14 @@ def test_topics_are_counted_added_from_categories_and_told_on_today(here: Page, 
     strip = here.get_by_role("complementary", name="What changed on this page")
     expect(strip).to_contain_text("moved")
     assert is_fine(here)
-    strip.get_by_role("button", name="Undo this change").click()
-    expect(here.locator(".strip")).to_have_count(0)
+    here.goto("/ui/config")
+    here.get_by_role("button", name="Undo").click()
+    expect(here).to_have_url(re.compile("/ui/config$"))
+    expect(here.locator(".messages")).to_contain_text("Undone: ")
+    assert is_fine(here)
+    here.goto("/")
+    strip.get_by_role("button", name="Undo").click()
+    expect(strip).to_contain_text("You brought back what you had undone")
 
 
 @pytest.fixture

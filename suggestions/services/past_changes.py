@@ -40,8 +40,9 @@ def past_change_undo(*, reader: Reader, what: str, ref: str, now: datetime) -> R
         return Refusal(error.code, error.message)
     if not is_undone:
         return Refusal("nothing_to_undo", _("There is nothing left of that change to undo."))
-    digest = digest_refresh(reader=reader, now=now)
-    Digest.objects.filter(pk=digest.pk).update(change=None)
+    # What today's page told of is over. The new page tells of the undo.
+    Digest.objects.filter(reader=reader, date=day_of(now, reader.zone)).update(change=None)
+    digest_refresh(reader=reader, now=now)
     log.info("past_change_undone", user_id=str(reader.pk), what=what, ref=ref)
     return config_versions_by_number(reader_id=reader.pk, versions=[made])[made] if made else None
 

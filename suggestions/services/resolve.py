@@ -455,30 +455,34 @@ def _copy(suggestion: Suggestion, version: int, now: datetime) -> Suggestion:
 def change_undo(*, reader: Reader, version: int, cycle: str, now: datetime) -> Refusal | None:
     """Undo the change to `version`, of the learning `cycle` or of answers. Build today's page again.
 
-    Returns `None` when done. Refuses with `nothing_to_undo` if the page no longer shows that change: after a
-    second call, or a later change.
+    Returns `None` when done. The undo is a change as well: the new page tells of it, and it can be undone.
+    Refuses with `nothing_to_undo` if the page no longer shows that change, and it is not the last one of the
+    settings either: after a second call, or a later change.
     """
     today = day_of(now, reader.zone)
-    if isinstance(refusal := _take_back(reader, today, version, cycle, now), Refusal):
-        return refusal
-    # The page is as it was: there is no change to speak of.
+    undone = _take_back(reader, today, version, cycle, now)
+    if isinstance(undone, Refusal):
+        return undone
     digest = digest_refresh(reader=reader, now=now)
-    Digest.objects.filter(pk=digest.pk).update(change=None)
+    if undone.answers:  # they are gone, so the undo of learning from them would bring back half
+        Digest.objects.filter(pk=digest.pk).update(change=None)
     return None
 
 
 @transaction.atomic
-def _take_back(reader: Reader, today: date, version: int, cycle: str, now: datetime) -> Refusal | None:
+def _take_back(reader: Reader, today: date, version: int, cycle: str, now: datetime) -> Refusal | OrderChange:
     """Take the change back under the digest's row lock, so that a second call waits and finds none."""
     Digest.objects.select_for_update().filter(reader=reader, date=today).first()
     digest = digest_for(reader_id=reader.pk, date=today)
     change = order_change_read(digest.change) if digest else None
-    if digest is None or change is None or (change.version, change.cycle) != (version, cycle):
-        return Refusal("nothing_to_undo", NOTHING)
+    if change is None or (change.version, change.cycle) != (version, cycle):
+        if not version or cycle or config_effective(reader_id=reader.pk).config.version != version:
+            return Refusal("nothing_to_undo", NOTHING)
+        change = OrderChange((), (), version=version)
     refusal = _undone(reader, change, now)
-    if refusal is None:
+    if refusal is None and digest:
         Digest.objects.filter(pk=digest.pk).update(change=None)
-    return refusal
+    return refusal or change
 
 
 def _undone(reader: Reader, change: OrderChange, now: datetime) -> Refusal | None:

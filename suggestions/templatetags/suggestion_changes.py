@@ -1,7 +1,7 @@
 """Tags for pages below suggestions: the effect of a change on today's page, and an early change to offer."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from digest.days import day_begin, day_of
 from digest.items.selectors import reader_source_titles
 from digest.requests import reader_of
 from ranking.config_words import LEARNED_FROM_ANSWERS, LEARNED_OVERNIGHT, cause_words
-from ranking.selectors import config_version, learning_count, learning_steps
+from ranking.selectors import VersionRow, config_version, learning_count, learning_steps
 from suggestions.models import Suggestion
 from suggestions.selectors import effects_unseen
 from suggestions.sentences import unclear_words
@@ -26,6 +26,7 @@ from suggestions.waiting import suggestions_wait_until
 
 register = template.Library()
 NAMES_MAX = 3
+LAST_CHANGE_SHOWN = timedelta(days=1)
 
 
 @register.simple_tag(takes_context=True)
@@ -107,6 +108,17 @@ def change_is_latest(
         return True
     row = config_version(reader_id=reader_of(context["request"]).pk, version=change.version)
     return row is not None and row.created_at > marked_at
+
+
+@register.simple_tag(takes_context=True)
+def last_change(context: Mapping[str, Any]) -> VersionRow | None:
+    """Return the last change of the settings on the page if it is less than a day old, for its Undo.
+
+    One query.
+    """
+    reader_id, now = reader_of(context["request"]).pk, timezone.now()
+    row = config_version(reader_id=reader_id, version=context["settings"].version)
+    return row if row and now - row.created_at < LAST_CHANGE_SHOWN else None
 
 
 @register.inclusion_tag("suggestions/_change.html", takes_context=True)

@@ -39,12 +39,17 @@ def test_an_accepted_suggestion_is_told_marked_and_undone(page: Page, ada: Reade
     expect(strip.get_by_role("link", name="What changed")).to_have_attribute("href", "/ui/history/settings/1")
     page.get_by_role("button", name="Mark all as read").click()
     undos = page.locator(".told").get_by_role("button")
-    expect(undos).to_have_text(["Undo marking as read", "Undo this change"])
+    expect(undos).to_have_text(["Undo marking as read", "Undo"])
     undos.first.click()
     expect(page.locator(".messages")).to_contain_text("unread again")
-    strip.get_by_role("button", name="Undo this change").click()
-    expect(page.locator(".messages")).to_contain_text("Undone.")
-    expect(page.locator(".strip")).to_have_count(0)
-    expect(page.locator(".moved")).to_have_count(0)
-    assert page.locator("article.item h2").all_inner_texts() == first
-    assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
+    changed = page.locator("article.item h2").all_inner_texts()
+    for told, order, weight in (
+        ("You undid a suggestion", first, 1.0),
+        ("You brought back what you had undone", changed, 1.3),
+        ("You undid a change", first, 1.0),
+    ):
+        strip.get_by_role("button", name="Undo").click()
+        expect(page.locator(".messages")).to_contain_text("Undone: ")
+        expect(strip).to_contain_text(told)
+        assert page.locator("article.item h2").all_inner_texts() == order
+        assert config_effective(reader_id=ada.pk).weight("gazette.example") == weight

@@ -25,8 +25,8 @@ def test_it_is_applied_and_undone_from_todays_page(page: Page, ada: Reader):
     expect(changed).to_contain_text("You applied an early change, after 8 answers: ")
     expect(strip).to_have_count(0)
     assert page.locator(".moved").count() and config_effective(reader_id=ada.pk).weights()
-    changed.get_by_role("button", name="Undo this change").click()
-    expect(page.locator(".messages")).to_contain_text("Undone.")
+    changed.get_by_role("button", name="Undo").click()
+    expect(page.locator(".messages")).to_contain_text("Undone: ")
     expect(strip).to_have_count(0)
     assert page.locator("article.item h2").all_inner_texts() == first
     assert config_effective(reader_id=ada.pk).weights() == {}

@@ -12,9 +12,10 @@ from digest.daily.services import digest_build, digest_current, digests_build
 from digest.daily.store import exposures_log
 from digest.feedback.services import feedback_set
 from digest.models import Digest, Item, Subscription
+from ranking.config_words import cause_words
 from ranking.entities import Mute, WeightChange
 from ranking.models import LearnedWeight
-from ranking.selectors import config_effective
+from ranking.selectors import config_effective, config_version
 from ranking.services import (
     ConfigEdit,
     config_edit,
@@ -299,7 +300,7 @@ def test_reverting_and_restoring_are_told_too(reading, now):
     assert order_change_read(look(reading, now + HOUR + MINUTE).change).version == 3
 
 
-def test_undo_takes_the_suggestion_back_once_and_ends_the_story(reading, now):
+def test_undo_takes_the_suggestion_back_once_and_is_told_as_a_change(reading, now):
     before = order(digest_for(reader_id=reading.pk, date=TODAY))
     accept(reading, now + MINUTE)
     look(reading, now + 2 * MINUTE)
@@ -307,8 +308,37 @@ def test_undo_takes_the_suggestion_back_once_and_ends_the_story(reading, now):
     again = change_undo(reader=reading, version=1, cycle="", now=now + 3 * MINUTE)
     assert isinstance(again, Refusal) and again.code == "nothing_to_undo"
     digest = look(reading, now + 4 * MINUTE)
-    assert (digest.change, order(digest)) == (None, before)
+    told = order_change_read(digest.change)
+    assert (told.version, [*told.after], order(digest)) == (2, before, before)
     assert config_effective(reader_id=reading.pk).weights() == {}
+
+
+def test_what_was_done_last_can_be_undone_as_often_as_one_likes(reading, now):
+    before = order(digest_for(reader_id=reading.pk, date=TODAY))
+    accept(reading, now + MINUTE)
+    changed = order(look(reading, now + 2 * MINUTE))
+    causes = []
+    for version in range(1, 6):
+        at = now + (2 + version) * MINUTE
+        told = order_change_read(look(reading, at).change)
+        assert (told.version, told.has_effect) == (version, True)
+        assert change_undo(reader=reading, version=version, cycle="", now=at) is None
+        assert order(look(reading, at)) == (changed, before)[version % 2]
+        row = config_version(reader_id=reading.pk, version=version + 1)
+        causes.append(cause_words(row.cause, row.cause_ref))
+    undid, back = "You undid a change", "You brought back what you had undone"
+    assert causes == ["You undid a suggestion", back, undid, back, undid]
+
+
+def test_the_last_change_of_the_settings_is_undone_without_a_page_that_tells_of_it(reading, now):
+    edit = ConfigEdit(topics=["zebra"])
+    config_edit(reader_id=reading.pk, edit=edit, expected_version=0, now=now)
+    config_edit(reader_id=reading.pk, edit=ConfigEdit(topics=[]), expected_version=1, now=now)
+    Digest.objects.all().delete()
+    refused = change_undo(reader=reading, version=1, cycle="", now=now + MINUTE)
+    assert isinstance(refused, Refusal) and refused.code == "nothing_to_undo"
+    assert change_undo(reader=reading, version=2, cycle="", now=now + MINUTE) is None
+    assert [*config_effective(reader_id=reading.pk).config.topics] == ["zebra"]
 
 
 def test_undo_of_a_restored_version_restores_the_one_before(reading, now):
@@ -388,7 +418,9 @@ def test_undo_of_the_learning_gives_the_weight_back_and_holds_the_loop(reading, 
     assert config_effective(reader_id=reading.pk).weights() == {}
     held = LearnedWeight.objects.get(reader=reading, source_key=LOVED)
     assert held.on_hold_until == now + 3 * MINUTE + timedelta(days=14)
-    assert look(reading, now + 4 * MINUTE).change is None
+    assert order_change_read(look(reading, now + 4 * MINUTE).change).version == 1
+    assert change_undo(reader=reading, version=1, cycle="", now=now + 5 * MINUTE) is None
+    assert config_effective(reader_id=reading.pk).weights() == {LOVED: pytest.approx(1.15)}
 
 
 def test_undo_of_the_learning_leaves_what_a_person_set_since(reading, now):
@@ -446,6 +478,7 @@ def test_the_button_undoes_and_a_second_press_says_so(reading, now, client, cloc
     client.get(reverse("digest:today"))
     form = {"version": "1", "cycle": ""}
     first = client.post(reverse("suggestions:undo_change"), form, follow=True).content.decode()
-    assert "Undone." in first and "You accepted a suggestion" not in first
+    assert "Undone: " in first and "You accepted a suggestion" not in first
+    assert "You undid a suggestion: " in first and 'name="version" value="2"' in first
     second = client.post(reverse("suggestions:undo_change"), form, follow=True).content.decode()
     assert "nothing left to undo" in second
