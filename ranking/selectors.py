@@ -59,11 +59,6 @@ class VersionRow:
     created_at: datetime
     note: str = ""
 
-    @property
-    def can_undo(self) -> bool:
-        """Return whether it is the reader's own to undo. The renaming of a source is the operator's."""
-        return bool(self.changes) and not self.cause_ref.startswith("source:")
-
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRow:
