@@ -306,8 +306,8 @@ def _drafts(
     by_id, made = {item.item_id: item for item in items}, []
     for (change, after), preview in zip(possible, previews, strict=True):
         say = [item for item in articles_shared(items) if change.touches(item)]
-        said = {item.item_id for item in say}
-        clear = [pk for pk in by_meaning.get(change.label, ()) if pk not in said]
+        says = {item.item_id for item in say}
+        clear = [pk for pk in by_meaning.get(change.label, ()) if pk not in says]
         meant = clear if change.kind in SUBJECTS else []
         about = [*say[: ITEMS_SHOWN - min(len(meant), MEANT_SHOWN)], *(by_id[pk] for pk in meant)]
         sentence = _sentence(change, effective, after, titles)

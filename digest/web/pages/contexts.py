@@ -80,7 +80,6 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     passed = {entry.item.pk for entry in scored if entry.slot == Impression.Slot.AGAIN}
     impersonal = bool(impressions) and all(is_impersonal(one.parts) for one in impressions)
     is_taught = digest is not None and digest.config_version > 0
-    state = _read_state(shown, passed, hides=hides, is_today=date == today)
     return {
         "change": change,
         "filling": notice_today(reader, digest, now, not impressions) if digest and date == today else None,
@@ -96,7 +95,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
         "away_since": away_missing_since(reader=reader, shown=shown, now=now) if date == today else None,
         "previous": date - timedelta(days=1) if today - date < OLDEST else None,
         "next": date + timedelta(days=1) if date < today else None,
-        **state,
+        **(state := _read_state(shown, passed, hides=hides, is_today=date == today)),
         "left_out": sum(n for n in (digest.left_out.values() if digest else ()) if isinstance(n, int)),
         **(_page_end(digest, len(shown)) if digest and date == today else {}),
         "ask_read_gone": date == today and reader.read_gone is None and state["size"] - state["unread"],
