@@ -200,6 +200,12 @@ def test_a_sign_in_that_waits_for_something_goes_with_its_reader(
     assert ben.pk.hex in str(left.get_decoded())
 
 
+def test_the_browser_wipes_what_it_stored_for_a_deleted_reader(page: Client, ada: Reader):
+    Reader.objects.filter(pk=ada.pk).update(offline_today=True)
+    answer = page.post("/ui/account/delete", SURE)
+    assert (answer.status_code, answer["Clear-Site-Data"]) == (200, '"cache", "storage"')
+
+
 def test_another_session_of_a_deleted_reader_is_over(page: Client, ada: Reader):
     other = Client()
     other.force_login(ada)
