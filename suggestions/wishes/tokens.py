@@ -102,7 +102,7 @@ def _tokens(sentence: str) -> Iterator[Token]:
 
 # Before the second half of a German compound, which is no part of the name before it: "Trump-Sperre".
 _HYPHENS = re.compile(
-    r"-(?=(?:them(?:a|en)|ergebnisse|nachrichten|artikeln?|beitr(?:ag|äge)|news|kram|meldung(?:en)?|geschichten|"
+    r"-(?=(?:them(?:a|en)|nachrichten|artikeln?|beitr(?:ag|äge)|news|kram|meldung(?:en)?|geschichten|"
     r"sachen|zeug|posts|texte|berichte?|debatte|posts?|sperre|stummschaltung|filter|ausblendung|comics?|folgen?|"
     r"seite|blog|feed|eintr(?:ag|äge)|schas|mist|quatsch|gejammer|gedöns|schei(?:ss|ß))\b)",
     re.IGNORECASE,

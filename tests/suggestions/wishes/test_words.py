@@ -119,6 +119,26 @@ def test_a_rule_counts_for_each_source_that_is_named(words: str, sources: list[s
     assert all(wish.direction in ("keep", "age", "limit") for wish in reading.wishes)
 
 
+def test_results_are_wished_away_beside_what_is_wished_for():
+    reading = read("mich interessiert Schach, aber bitte keine Ergebnisse")
+    wishes = [(wish.direction, wish.target.label) for wish in reading.wishes]
+    assert wishes == [("more", "Schach"), ("none", "Ergebnisse")]
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("only one article per story", "each story once already"),
+        ("nur ein Artikel pro Geschichte", "each story once already"),
+        ("only show me long reads", "nothing of an article’s length"),
+        ("nur lange Artikel", "nothing of an article’s length"),
+    ],
+)
+def test_what_no_setting_knows_gets_the_answer_to_it(words: str, answer: str):
+    reading = read(words)
+    assert reading.wishes == () and answer in " ".join(reading.notes)
+
+
 @pytest.mark.parametrize(
     "words",
     [
