@@ -10,8 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from digest.items import search_counts
+from digest.items.listing import ReadFeed
 from digest.items.reading import item_read, item_save
-from digest.items.search import SearchTooLong
+from digest.items.search import SearchFilters, SearchTooLong
+from digest.items.search_counts import CountedSearch, searches_unread
 from digest.models import Item, Reader, SavedSearch, Subscription
 from digest.mutes.services import mutes_change
 from ranking.entities import Mute
@@ -122,6 +124,15 @@ def test_fifty_searches_cost_a_page_the_queries_of_one(page: Client, ada: Reader
     assert cost() == one
     # The statement, labels and mutes; PostgreSQL has four for the limit of its time.
     assert one - without <= (3 if connection.vendor == "sqlite" else 7)
+
+
+def test_fifty_searches_in_a_folder_of_a_thousand_feeds_are_counted_in_one_statement(ada: Reader):
+    item = fresh_item(ada, title="Harbour news")
+    ids = (item.feed_id, *range(item.feed_id + 1, item.feed_id + 1000))
+    feeds = [ReadFeed(item.feed_id, ids, "Gazette", "gazette.example", "Gazette", "News", "", "")]
+    searches = {n: CountedSearch("harbour", SearchFilters(folder="News")) for n in range(50)}
+    found = searches_unread(reader_id=ada.pk, searches=searches, feeds=feeds, now=timezone.now())
+    assert found == dict.fromkeys(searches, 1)
 
 
 def test_counts_that_take_too_long_are_left_out(page: Client, ada: Reader, monkeypatch: pytest.MonkeyPatch):
