@@ -363,9 +363,11 @@ def age_phrase(hours: float) -> str:
 
 
 def age_short(then: datetime, now: datetime) -> str:
-    """Return how long ago `then` was in at most seven characters: "6 min", "3 h", "2 d"."""
+    """Return how long ago `then` was in at most seven characters: "now", "6 min", "3 h", "2 d"."""
     unit, count = _age((now - then) / timedelta(hours=1))
-    if unit in ("minute", "now"):
+    if unit == "now":
+        return _("now")
+    if unit == "minute":
         return _("{n} min").format(n=count)
     return (_("{n} h") if unit == "hour" else _("{n} d")).format(n=count)
 

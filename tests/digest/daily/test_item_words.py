@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.daily.item_words import (
+    age_short,
     age_words,
     feed_health,
     is_impersonal,
@@ -206,6 +207,19 @@ def test_a_score_is_impersonal_until_its_reader_sets_or_rates_something():
         {"reading": 0.1},
     ]
     assert not any(is_impersonal(plain | one) for one in own)
+
+
+@pytest.mark.parametrize(
+    ("ago", "words"),
+    [
+        (timedelta(seconds=30), "now"),
+        (timedelta(minutes=6), "6 min"),
+        (timedelta(hours=3), "3 h"),
+        (timedelta(hours=30), "1 d"),
+    ],
+)
+def test_where_a_row_has_little_room_an_age_has_seven_characters_at_most(ago: timedelta, words: str):
+    assert age_short(NOW - ago, NOW) == words and len(words) <= 7
 
 
 def test_an_item_has_an_age_for_a_week_and_then_its_date_where_the_reader_is():
