@@ -105,13 +105,14 @@ _KNOWN: Final = frozenset((*_BLOCKS.split(), *_OTHER_NAMES.split()))
 # Of these a single start tag is enough.
 _ALONE: Final = frozenset({"br", "hr", "img", "p", "div", "li", "ul", "ol", "table", "blockquote", "iframe"})
 # A whole body that was escaped twice by mistake, if it ends two elements at least. A text about HTML rather
-# names single tags. Reddit begins and ends its bodies with a comment.
-_NOTE: Final = r"\s*(?:&lt;!--[^<>&]{0,80}--&gt;\s*)?"
+# names single tags.
 _TWICE: Final = re.compile(
-    rf"{_NOTE}&lt;(?:p|div|br|img|ul|ol|h[1-6]|table|figure|blockquote|span|article|section|a)\b[^<]*"
-    rf"(?:&lt;/[a-zA-Z][a-zA-Z0-9]{{0,15}}\s*|/\s*)&gt;{_NOTE}",
+    r"\s*&lt;(?:p|div|br|img|ul|ol|h[1-6]|table|figure|blockquote|span|article|section|a)\b[^<]*"
+    r"(?:&lt;/[a-zA-Z][a-zA-Z0-9]{0,15}\s*|/\s*)&gt;\s*",
     re.IGNORECASE,
 )
+# Reddit's words stand between these. In some of its feeds they alone are escaped twice.
+_WORDS_BEGIN, _WORDS_END = "&lt;!-- SC_OFF --&gt;", "&lt;!-- SC_ON --&gt;"
 # Characters that publishers escape in running text. Those of tags are not among them: texts are about them.
 _SIGN: Final = (
     r"(#(?!0*(?:38|6[02]);|[xX]0*(?:26|3[cCeE]);)(?:[0-9]{2,7}|[xX][0-9a-fA-F]{2,6})|quot|apos|[lr][sd]quo|"
@@ -223,7 +224,11 @@ def has_markup(text: str, *, lone: bool = False) -> bool:
 
 
 def unwrap(markup: str) -> str:
-    """Return a body. If the whole of it was escaped once too often, undo that."""
+    """Return a body. If the whole of it was escaped once too often, or Reddit's words in it, undo that."""
+    head, begins, rest = markup.partition(_WORDS_BEGIN)
+    words, ends, tail = rest.partition(_WORDS_END)
+    if begins and ends and "<" not in words:
+        return f"{head}{html.unescape(words)}{tail}" if "<" in markup else html.unescape(markup)
     is_twice = "<" not in markup and markup.count("&lt;/") > 1 and _TWICE.fullmatch(markup)
     return html.unescape(markup) if is_twice else markup
 

@@ -369,6 +369,10 @@ def test_a_body_that_escapes_its_signs_twice_reads_as_words():
 def test_a_whole_post_of_reddit_that_is_escaped_twice_is_markup():
     post = '<!-- SC_OFF --><div class="md"><p>I&#39;m <b>here</b></p></div><!-- SC_ON -->'
     assert body_of(html.escape(post, quote=False))[0] == "I'm here"
+    by = ' submitted by <a href="https://www.reddit.com/user/a">a</a>'
+    for written in (html.escape(f"{post}{by}", quote=False), f"{html.escape(post, quote=False)}{by}"):
+        text, shown = body_of(written)
+        assert text.split() == ["I'm", "here", "submitted", "by", "a"] and "&lt;" not in shown
 
 
 @pytest.mark.parametrize(
