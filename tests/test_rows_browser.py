@@ -362,3 +362,21 @@ def test_what_is_behind_the_dots_has_words(page: Page, ada: Reader):
     for words in ("More like this", "Save for later"):
         expect(page.locator(".taps").get_by_text(words, exact=True)).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_what_is_folded_away_is_in_no_number_of_the_page(page: Page, ada: Reader):
+    for n in range(4):
+        fresh_item(ada, hours=n + 1, title=f"Kettle {n}", key=f"k{n}.example")
+    page.goto("/")
+    number = page.locator("[data-unread]")
+    expect(number).to_have_text("4 of 4 unread")
+    page.locator("article.item").first.get_by_role("button", name="Not useful", exact=True).click()
+    expect(number).to_have_text("3 of 4 unread")
+    page.reload()
+    expect(number).to_have_text("3 of 3 unread")
+    page.get_by_text("What you called not useful today").click()
+    page.locator("[data-aside]").get_by_role("button", name="Undo").click()
+    expect(page.locator("[data-aside] article.read")).to_have_count(0)
+    expect(number).to_have_text("3 of 3 unread")
+    page.reload()
+    expect(number).to_have_text("4 of 4 unread")
