@@ -37,8 +37,9 @@ CENTRAL, EARLY, TITLED = 0.3, 0.25, 0.45
 SCORE_DIGITS = 9
 # A lead begins after at most so many lines that are none: a byline, a date, a credit, the title again.
 LEAD_SKIPPED_MAX = 4
-# Room for those lines and for the longest line beside an item (`digest.daily.item_words.LEDE_CHARS`).
-LEAD_READ_CHARS = 2_000
+# Room for those lines and for the longest line beside an item (`digest.daily.item_words.LEDE_CHARS`). All of
+# 6,164 real articles begin as with 2,000 characters; with 700 five would begin otherwise.
+LEAD_READ_CHARS = 900
 # A full stop is judged by this many characters before it, so reading stays linear in the length.
 ABBREVIATION_CHARS = 12
 
