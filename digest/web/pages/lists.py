@@ -340,13 +340,15 @@ def side_list(asked: ListRequest, feeds: Sequence[ReadFeed], counts: UnreadCount
     # A source is led to by its name; of one feed, it is the same list.
     of_source = [one.feed_id for one in feeds if chosen.feed is None and one.source == chosen.source]
     current = chosen.feed or (of_source[0] if len(of_source) == 1 else None)
+    # To make each address anew would take as long as half of the list.
+    before, _feed, after = asked.other(source="", folder=None, feed=-1).partition("feed=-1")
     found = []
     for folder, group in groupby(ordered, key=lambda one: one.folder):
         rows = list(group)
         lines = tuple(
             SideLine(
                 one.name,
-                asked.other(source="", folder=None, feed=one.feed_id),
+                f"{before}feed={one.feed_id}{after}",
                 counts.feeds.get(one.feed_id, 0),
                 current == one.feed_id,
                 one.feed_id,
