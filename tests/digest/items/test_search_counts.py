@@ -126,7 +126,10 @@ def test_fifty_searches_cost_a_page_the_queries_of_one(page: Client, ada: Reader
     assert one - without <= (3 if connection.vendor == "sqlite" else 7)
 
 
-def test_fifty_searches_in_a_folder_of_a_thousand_feeds_are_counted_in_one_statement(ada: Reader):
+def test_fifty_searches_in_a_folder_of_a_thousand_feeds_are_counted_in_one_statement(
+    ada: Reader, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(search_counts, "COUNTS_S", 30)  # however busy this machine is
     item = fresh_item(ada, title="Harbour news")
     ids = (item.feed_id, *range(item.feed_id + 1, item.feed_id + 1000))
     feeds = [ReadFeed(item.feed_id, ids, "Gazette", "gazette.example", "Gazette", "News", "", "")]
