@@ -133,6 +133,8 @@ def clauses_read(sentence: str, names: KnownNames, today: date) -> tuple[list[Cl
         is_reason = _is_reason(part, is_reason)
         if is_reason or _is_self(part, names.own):
             continue
+        if not found or found[-1].direction in _OPPOSITE:
+            part.tokens = _nouns_apart(part.tokens)
         telling += filter(_is_telling, part.tokens)
         rule, *others = _rules(part.tokens) or [""]
         clauses = _clauses(part, before, names.own)
@@ -187,6 +189,24 @@ def _is_self(part: _Part, own: Set[str]) -> bool:
 _SELF = re.compile(
     r"(?:i'm|i am|(?:ich )?bin)(?: \w+)?(?: not)? (?:an?|kein\w*|ein\w*) (?!.*\b(?:fan|freund)\b)"
 )
+
+
+def _nouns_apart(tokens: list[Token]) -> list[Token]:
+    """Return the tokens of a part; "more space", "more comics" name it if nothing else is named."""
+    if any(_is_telling(one) or one.typed in lexicon.PRONOUNS for one in tokens):
+        return tokens
+    found = list[Token]()
+    for token in tokens:
+        way, _, noun = token.typed.partition(" ")
+        is_named = token.typed in lexicon.SETS["nouns"] and found and found[-1].kind == DIRECTION
+        found.append(replace(token, kind=NAME) if is_named else token)
+        if noun in lexicon.SETS["room"]:
+            begin = token.end - len(noun)
+            found[-1:] = [
+                replace(token, text=way, own=way, end=begin - 1),
+                Token(WORD, noun, begin, token.end),
+            ]
+    return found
 
 
 def _is_telling(token: Token) -> bool:
@@ -251,6 +271,9 @@ def _join(clauses: list[Clause]) -> list[Clause]:
             not clause.target and not clause.limit and not clause.length
         )
         can_join = found and found[-1].target and found[-1].limit in ("", PRAISE, QUESTION)
+        if can_join and not clause.target and _is_other_way(clause, found[-1].direction):
+            # "Less football, more articles": the second half is no word about football.
+            can_join = False
         if found and found[-1].limit == TASTE and is_pronoun and not clause.target:
             found[-1] = replace(found[-1], direction=clause.direction or found[-1].direction)
         elif can_join and is_pronoun and found[-1].rule and not clause.rule and _is_own_way(clause):
@@ -281,6 +304,12 @@ def _join(clauses: list[Clause]) -> list[Clause]:
 def _is_own_way(clause: Clause) -> bool:
     """Return whether a clause has a direction of its own, not one that only likes or that it inherits."""
     return clause.direction in (LESS, MORE, NONE) and not clause.inherited
+
+
+def _is_other_way(clause: Clause, before: str) -> bool:
+    """Return whether a clause without a target asks for another direction than the one before it."""
+    is_unclear = clause.direction == lexicon.UNCLEAR and clause.is_more and before in _OPPOSITE
+    return is_unclear or clause.direction in _OPPOSITE.get(before, ())
 
 
 def _direction_first(clauses: list[Clause]) -> list[Clause]:
@@ -545,6 +574,7 @@ def _is_denied(tokens: Sequence[Token]) -> bool:
     )
 
 
+_OPPOSITE = {MORE: (LESS, NONE), LESS: (MORE,), NONE: (MORE,)}
 _NEGATIVE = {LESS, NONE, lexicon.AGAINST, REMOVE}
 # With one of them elsewhere in a part, liking is the opposite: "I don't think Gazette is great".
 _NEGATIONS = lexicon.SETS["negations"]
