@@ -21,16 +21,19 @@ from digest.items.own_names import own_names
 from digest.items.selectors import source_titles
 from digest.models import Reader
 from digest.requests import reader_of
+from digest.sources.names import NamedFeed, feeds_named
 from digest.throttling import DECIDE, WISH, limit_count, long_work, rate_limited
+from ranking.common.text import search_terms
 from suggestions import sentences
 from suggestions.changes.boosts import BOOST_WORD
-from suggestions.changes.change import LESS, Change
+from suggestions.changes.change import LESS
 from suggestions.changes.topics import ADD_TOPIC
 from suggestions.proposals import Refusal
 from suggestions.services.wishes import (
     ITEMS_SHOWN,
     SUBJECTS,
     WishAnswer,
+    WishDraft,
     wish_accept,
     wish_drafts_again,
     wishes_draft,
@@ -83,7 +86,7 @@ def _answered(request: HttpRequest, reader: Reader, words: str, now: datetime) -
             searches=(*earlier.searches, *answer.searches),
         )
     answer = replace(answer, left="; ".join(filter(None, (answer.left, _left(request)))))
-    return render(request, "suggestions/wishes.html", _page(answer, reader_of(request).pk))
+    return render(request, "suggestions/wishes.html", _page(answer, reader_of(request).pk, now))
 
 
 @login_required
@@ -110,7 +113,7 @@ def wish_accepted(request: HttpRequest) -> HttpResponse:
     others = [one for one in request.POST.getlist("others")[:OTHERS_MAX] if one != signed]
     answer = replace(wish_drafts_again(reader=reader, signed=others, now=now), left=_left(request))
     if answer.drafts or answer.searches:
-        return render(request, "suggestions/wishes.html", _page(answer, reader_of(request).pk))
+        return render(request, "suggestions/wishes.html", _page(answer, reader_of(request).pk, now))
     if answer.left:
         return redirect(f"{reverse('suggestions:wishes')}?{urlencode({'words': answer.left})}")
     return redirect("suggestions:list")
@@ -121,7 +124,7 @@ def _left(request: HttpRequest) -> str:
     return request.POST.get("left", "")[:WISH_CHARS_MAX]
 
 
-def _page(answer: WishAnswer, reader_id: UUID) -> dict[str, Any]:
+def _page(answer: WishAnswer, reader_id: UUID, now: datetime) -> dict[str, Any]:
     sources = {item.source for draft in answer.drafts for item in draft.items}
     moved = {
         item.source
@@ -134,7 +137,8 @@ def _page(answer: WishAnswer, reader_id: UUID) -> dict[str, Any]:
         {
             "draft": draft,
             "items": [(item, titles.get(item.source, item.source)) for item in draft.items],
-            "wants_sources": _is_more_of_topic(draft.change),
+            "is_word": draft.is_word,
+            "named": _named_so(draft.label, now) if _lacks_articles(draft) else [],
             "more_items": draft.about - len(draft.items),
             "is_thin": draft.change.kind in SUBJECTS and draft.about < ITEMS_SHOWN,
             "lower": urlencode({"words": wish_words(LESS, WORD, draft.label)}) if draft.stays else "",
@@ -165,6 +169,12 @@ def _also_asked(question: Question) -> list[tuple[str, str]]:
     return found
 
 
-def _is_more_of_topic(change: Change) -> bool:
-    """Return whether articles about a topic are wished for, which other sources may have."""
-    return change.kind in (ADD_TOPIC, BOOST_WORD)
+def _lacks_articles(draft: WishDraft) -> bool:
+    """Return whether articles about a topic are wished for, and none of the last days says it."""
+    return not draft.items and draft.change.kind in (ADD_TOPIC, BOOST_WORD)
+
+
+def _named_so(words: str, now: datetime) -> list[NamedFeed]:
+    """Return feeds with all of these words in their own name. One query."""
+    wanted = {*search_terms(words)}
+    return [feed for feed in feeds_named(name=words, now=now) if wanted <= {*search_terms(feed.title)}]

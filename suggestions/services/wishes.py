@@ -76,6 +76,11 @@ class WishDraft:
     by_meaning: frozenset[int] = frozenset()
     stays: int = 0
 
+    @property
+    def is_word(self) -> bool:
+        """Return whether the change is about words that an article says."""
+        return self.change.kind in SUBJECTS or _mutes_words(self.change)
+
 
 @dataclass(frozen=True, slots=True)
 class WishAnswer:

@@ -50,12 +50,24 @@ def test_a_link_with_words_shows_their_change_at_once_and_stores_nothing(page: C
     assert config_effective(reader_id=ada.pk).config.keyword_boosts == {"crypto": -0.5}
 
 
-def test_a_wish_for_more_of_what_no_source_writes_about_leads_to_sources(page: Client):
-    body = page.get(WISHES, {"words": "more about sailing, more about ferries"}).content.decode()
-    assert body.count("None of your sources wrote about it in the last 7 days.") == 1
-    assert '<a href="/ui/sources">Add a source that does</a>' in body
-    body = page.get(WISHES, {"words": "less about sailing"}).content.decode()
-    assert "Nothing of the last 7 days is about it." in body and "Add a source that" not in body
+def test_a_word_that_no_article_says_is_told_as_just_that(page: Client):
+    for words in ("more about sailing", "less about sailing", "no sailing"):
+        body = page.get(WISHES, {"words": words}).content.decode()
+        assert "None of your articles of the last 7 days says “sailing”." in body, words
+        assert "Add a source" not in body and "about it" not in body, words
+
+
+def test_of_a_source_it_is_told_that_none_of_its_articles_is_new(page: Client, ada: Reader):
+    fresh_item(ada, hours=200, key="tides.example", title="The sea")
+    body = page.get(WISHES, {"words": "less from tides.example"}).content.decode()
+    assert "It concerns none of your articles of the last 7 days." in body and "says “" not in body
+
+
+def test_a_word_that_no_article_says_leads_to_sources_with_it_in_their_name(page: Client):
+    body = page.get(WISHES, {"words": "more about WIRED"}).content.decode()
+    assert "These sources have it in their name:" in body and ">Add WIRED</button>" in body
+    for words in ("less about WIRED", "more about wire", "more about sailing"):
+        assert "in their name" not in page.get(WISHES, {"words": words}).content.decode(), words
 
 
 def test_what_is_beyond_three_changes_stays_in_the_field_until_it_is_asked_for(page: Client, ada: Reader):
