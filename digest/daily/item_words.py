@@ -192,7 +192,8 @@ def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[
             words = _("about “{topic}” by meaning, without the word").format(topic=word)
         lines.append(_part_line(_("Keyword"), words, boost))
     if parts["similarity"] and parts["interest"] > INTEREST_MIN:
-        words = _("{share} like what you found useful").format(share=percent(parts["similarity"]))
+        share = percent(parts["similarity"]) if parts["similarity"] >= 0.005 else _("under 1 %")
+        words = _("its words are {share} like those you found useful").format(share=share)
         lines.append(_part_line(_("Similarity"), words, similarity_part(parts)))
     if community:
         lines.append(_part_line(_("Readers here"), _("how they rated it"), community))
@@ -216,7 +217,9 @@ def _reading_words(parts: Mapping[str, Any]) -> str:
 
 
 def _part_line(label: str, words: str, value: float) -> BreakdownLine:
-    return BreakdownLine(label, words, f"{'+' if value >= 0 else '−'} {figure(abs(value))}", part=True)
+    """Return the line of a part. What rounds to 0 has a third place, for it orders articles of one age."""
+    size = figure(abs(value), ".3f") if 0 < abs(value) < 0.005 else figure(abs(value))
+    return BreakdownLine(label, words, f"{'+' if value >= 0 else '−'} {size}", part=True)
 
 
 def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> tuple[str, ...]:

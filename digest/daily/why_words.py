@@ -28,8 +28,9 @@ from ranking.taste.entities import STRENGTH
 # The slot of an item that is in no digest here.
 FOUND: Final = "found"
 REASONS_MAX = 2
-# The least change of a score, in log, that is a reason: two hundredths. Smaller ones move no article.
-STRENGTH_MIN = 0.02
+# The least change of a score, in log, that is a reason: two hundredths. Smaller ones move an article only
+# among those of its age, and are told if there is no other reason. What is below the second bound moves none.
+STRENGTH_MIN, STRENGTH_LEAST = 0.02, 1e-5
 
 
 class Reason(NamedTuple):
@@ -45,9 +46,12 @@ def why_sentence(parts: Mapping[str, Any], source: str, slot: str, age: str) -> 
     What gave the item a place of its own comes first, then what changes its score most. `age` are words for
     its age, which is the reason if nothing else is.
     """
-    score = [one for one in _reasons(parts, source) if abs(one.strength) >= STRENGTH_MIN]
-    score.sort(key=lambda one: -abs(one.strength))
+    found = sorted(_reasons(parts, source), key=lambda one: -abs(one.strength))
+    score = [one for one in found if abs(one.strength) >= STRENGTH_MIN]
     reasons = [*_of_slot(parts, slot), *score][:REASONS_MAX]
+    if not reasons and found and abs(found[0].strength) >= STRENGTH_LEAST:
+        words = _("Its age counts: {age}. Among articles of that age this counts a little: {reason}.")
+        return words.format(age=age, reason=found[0].words)
     if not reasons:
         words = _("Nothing that you set or rated counts for it or against it, only its age: {age}.")
         return words.format(age=age)

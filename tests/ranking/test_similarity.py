@@ -1,13 +1,17 @@
 """Items as vectors and tastes as sums: similarity in two languages, and thumbs taken back."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ranking import similarity
 from ranking.similarity import (
     EMPTY,
     HASH_BUCKETS,
+    LIKES_MIN,
     PROFILE_TERMS_MAX,
     TERMS_MAX,
     Taste,
@@ -25,6 +29,14 @@ from ranking.similarity import (
 
 WORDS = ["solar", "panels", "football", "parliament", "budget", "guitar", "Wahlrecht", "Ofen", "brot", "teig"]
 titles = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_like_is_enough() -> Iterator[None]:
+    """Let single likes show the arithmetic."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(similarity, "LIKES_MIN", 0.5)
+        yield
 
 
 def vectors(*titles: str) -> list[Vector]:
@@ -81,6 +93,14 @@ def test_few_thumbs_say_little_and_many_of_the_same_say_more():
     many = taste_update(EMPTY, [(solar, True, 1.0)] * 40)
     assert likeness(one, solar)[0] == pytest.approx(1 / 9, abs=0.01)
     assert likeness(many, solar)[0] == pytest.approx(40 / 48, abs=0.01)
+
+
+def test_few_likes_are_no_profile_and_five_are_one_for_nine_days(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(similarity, "LIKES_MIN", LIKES_MIN)
+    (solar,) = vectors("Solar panels")
+    four, five = (taste_update(EMPTY, [(solar, True, 1.0)] * n) for n in (4, 5))
+    assert likeness(four, solar) == [0] and likeness(five, solar)[0] > 0.3
+    assert likeness(taste_decay(five, 0.5 ** (9 / 60)), solar)[0] > 0.3
 
 
 def test_without_a_like_nothing_is_similar():

@@ -41,7 +41,10 @@ def rates(reader: Reader, item_ids: list[int], now: datetime) -> dict[int, float
 
 def test_a_liked_item_makes_its_like_similar_and_not_the_others(ada, known, now):
     solar, more_solar, cup, league = known
-    feedback_set(reader=ada, item_id=solar, useful=True, now=now)
+    for _ in range(5):
+        liked = ItemFactory(source=Item.objects.get(pk=solar).source, title="Solar panels on roofs")
+        item_vectors_update(now=now)
+        feedback_set(reader=ada, item_id=liked.pk, useful=True, now=now)
     feedback_set(reader=ada, item_id=cup, useful=False, now=now)
     similarity = signals_for(reader_ids=[ada.pk], item_ids=known, now=now)[ada.pk].similarity
     assert similarity[more_solar] > 0 and similarity[league] == 0

@@ -190,9 +190,9 @@ def test_thumbs_without_luck_say_what_is_to_taste() -> None:
 def test_known_groups_find_what_dealt_vectors_cannot_tell() -> None:
     dealt = Arm(DEALT, TASTE_ON, is_dealt=True)
     known = replace(dealt, name=TOLD, knows_groups=True)
-    shuffled, told = (pages(arm, tennis_fan())[-1] for arm in (dealt, known))
+    shuffled, told = ([page.liked for page in pages(arm, tennis_fan())] for arm in (dealt, known))
 
-    assert told.liked > shuffled.liked + 0.1
+    assert np.mean(told) > np.mean(shuffled) + 0.05
 
 
 def test_without_rules_the_page_has_the_newest_although_one_source_fills_it() -> None:
