@@ -192,7 +192,8 @@ def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[
             words = _("about “{topic}” by meaning, without the word").format(topic=word)
         lines.append(_part_line(_("Keyword"), words, boost))
     if parts["similarity"] and parts["interest"] > INTEREST_MIN:
-        share = percent(parts["similarity"]) if parts["similarity"] >= 0.005 else _("under 1 %")
+        alike = parts["similarity"]
+        share = percent(alike) if alike >= 0.005 else _("under {share}").format(share=percent(0.01))
         words = _("its words are {share} like those you found useful").format(share=share)
         lines.append(_part_line(_("Similarity"), words, similarity_part(parts)))
     if community:

@@ -57,7 +57,7 @@ def test_what_orders_only_articles_of_one_age_is_said_if_nothing_else_counts():
     assert said(**little | {"source_weight": 1.1}) == "Your ratings speak for Gazette."
     why = score_explain({**replace(PLAIN).as_dict(), **little}, 1.001, "Gazette")
     (line,) = [one for one in why.lines if one.label == "Similarity"]
-    assert (line.words, line.figure) == ("its words are 1 % like those you found useful", "+ 0.001")
+    assert (line.words, line.figure) == ("its words are 1% like those you found useful", "+ 0.001")
 
 
 def test_the_two_strongest_are_said_and_whether_they_agree():
