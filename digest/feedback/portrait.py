@@ -12,7 +12,7 @@ from ranking.common.charts import Bar, bars_stack
 from ranking.common.text import fold
 from ranking.config_words import weight_parts_words
 from ranking.entities import WEIGHT_DEFAULT, WEIGHT_MAX, EffectiveConfig
-from ranking.language import figure, times
+from ranking.language import figure, ngettext, times
 from ranking.language import gettext as _
 from ranking.mutes import SOURCE as MUTED_SOURCE
 from ranking.taste.entities import AUTHOR, CATEGORY, SOURCE, TOPIC
@@ -39,7 +39,8 @@ class TasteRow:
     `likes` of `thumbs` were up. `shown` counts the articles seen in the last month. The score of an article
     is multiplied by `factor`, of which `thumbs_factor` is what the thumbs do. `setting` is the reader's own
     weight of a source, `None` for others. `spark` has a bar for each week, likes (series 0) below the others.
-    Articles of a `muted` source are not shown at all.
+    Articles of a `muted` source are not shown at all. `named` articles were picked to see more like them, and
+    count beside the thumbs.
     """
 
     key: str
@@ -52,6 +53,7 @@ class TasteRow:
     setting: float | None = None
     spark: tuple[Bar, ...] = ()
     muted: bool = False
+    named: int = 0
 
     @property
     def is_disliked(self) -> bool:
@@ -72,9 +74,16 @@ class TasteRow:
 
     @property
     def words(self) -> str:
-        """Return the parts of the effect: "your setting: as usual; your thumbs: × 1.50"."""
-        if self.muted:
-            return _("muted")
+        """Return the parts of the effect: "your setting: as usual; your ratings: × 1.50"."""
+        if self.muted or not self.named:
+            return _("muted") if self.muted else self._effect_words
+        words = ngettext(
+            "with {n} article you wanted more like", "with {n} articles you wanted more like", self.named
+        )
+        return f"{self._effect_words}, {words.format(n=self.named)}"
+
+    @property
+    def _effect_words(self) -> str:
         thumbs = times(figure(self.thumbs_factor)) if abs(self.thumbs_factor - 1) >= SHOWN_MIN else ""
         if self.setting is not None:
             return weight_parts_words(self.setting, thumbs)
@@ -135,6 +144,7 @@ def taste_rows(
                     setting,
                     sparks.get(target.key, ()) if target.kind == SOURCE else (),
                     target.kind == SOURCE and target.key in muted,
+                    one.named,
                 )
             )
     for rows in found.values():

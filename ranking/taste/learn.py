@@ -59,12 +59,16 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class TargetLean:
-    """The lean towards a target in log-odds, and the likes among the thumbs on it, without decay."""
+    """The lean towards a target in log-odds, and the likes among the thumbs on it, without decay.
+
+    `named` is the number of articles with it that the reader picked to see more like them.
+    """
 
     target: Target
     lean: float
     likes: int
     thumbs: int
+    named: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +184,10 @@ def _lean_in_force(target: Target, lean: float, on_hold: Mapping[str, int]) -> f
     return 0.0 if way != TAKEN_BACK and lean * way <= 0 else lean
 
 
-def _counts(examples: Sequence[Example], target: Target) -> tuple[int, int]:
-    """Return (likes, thumbs) on a target."""
+def _counts(examples: Sequence[Example], target: Target) -> tuple[int, int, int]:
+    """Return (likes, thumbs, named articles) on a target."""
     thumbs = [examples[row] for row in target.rows if not examples[row].named]
-    return sum(one.liked for one in thumbs), len(thumbs)
+    return sum(one.liked for one in thumbs), len(thumbs), len(target.rows) - len(thumbs)
 
 
 def _codes(sources: Sequence[str]) -> NDArray[np.int64]:

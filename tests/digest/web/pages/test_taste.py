@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from digest.feedback.naming import article_name
 from digest.feedback.portrait import SPARK_HEIGHT, shown_counts, spark_bars
 from digest.models import Reader
 from ranking.config_body import ConfigEdit
@@ -84,6 +85,16 @@ def test_an_effect_names_the_readers_setting_and_their_thumbs_apart(
     assert "than usual" not in body, "she set nothing"
     german = page.get(TASTE, headers={"accept-language": "de"}).content.decode()
     assert f"deine Einstellung: wie üblich; deine Bewertungen: {times('')}" in german
+
+
+def test_an_article_that_one_wants_more_like_is_told_beside_the_ratings(page: Client, ada: Reader):
+    rated(ada, 3, 0)
+    wanted = fresh_item(ada, title="Sourdough")
+    article_name(reader=ada, item_id=wanted.pk, now=timezone.now())
+    edit(ada, taste="on")
+    (row,) = page.get(TASTE).context["portrait"].rows[SOURCE]
+    assert (row.likes, row.thumbs, row.named) == (0, 3, 1) and row.factor > 1
+    assert row.words.endswith(f"{times(f'{row.factor:.2f}')}, with 1 article you wanted more like")
 
 
 def test_a_source_that_is_never_liked_leads_to_its_mute_and_a_muted_one_says_so(page: Client, ada: Reader):
