@@ -88,13 +88,15 @@ def test_an_effect_names_the_readers_setting_and_their_thumbs_apart(
 
 
 def test_an_article_that_one_wants_more_like_is_told_beside_the_ratings(page: Client, ada: Reader):
-    rated(ada, 3, 0)
-    wanted = fresh_item(ada, title="Sourdough")
-    article_name(reader=ada, item_id=wanted.pk, now=timezone.now())
+    rated(ada, 1, 0)
+    rated(ada, 8, 0, key="herald.example")
+    for n in range(2):
+        wanted = fresh_item(ada, title=f"Sourdough no. {n}")
+        article_name(reader=ada, item_id=wanted.pk, now=timezone.now())
     edit(ada, taste="on")
-    (row,) = page.get(TASTE).context["portrait"].rows[SOURCE]
-    assert (row.likes, row.thumbs, row.named) == (0, 3, 1) and row.factor > 1
-    assert row.words.endswith(f"{times(f'{row.factor:.2f}')}, with 1 article you wanted more like")
+    row = {row.key: row for row in page.get(TASTE).context["portrait"].rows[SOURCE]}["gazette.example"]
+    assert (row.likes, row.thumbs, row.named) == (0, 1, 2) and row.factor > 1.01
+    assert row.words.endswith(f"{times(f'{row.factor:.2f}')}, with 2 articles you wanted more like")
 
 
 def test_a_source_that_is_never_liked_leads_to_its_mute_and_a_muted_one_says_so(page: Client, ada: Reader):
