@@ -327,6 +327,10 @@ def _until_last(clauses: list[Clause]) -> list[Clause]:
 
     "I'm away until Sunday, no chess": also with the one of a beginning that wishes for nothing.
     """
+    for n, (before, clause) in enumerate(pairwise(clauses), start=1):
+        if clause.inherited and not clause.dated and clause.direction == NONE == before.direction:
+            # "Until Sunday no chess and tennis."
+            clauses[n] = replace(clause, until=clauses[n - 1].until, dated=clauses[n - 1].dated)
     ends = (*clauses[-1:], *clauses[:1])
     dated = [c for c in ends if c.dated and (c == clauses[-1] or not (c.direction and c.target))]
     if not dated:

@@ -60,12 +60,26 @@ def until_at(words: Sequence[str], at: int, today: date) -> Found | None:
     ):
         # "A week without football."
         return found
-    is_end = _ends(words, at + 1) or (_begins(words, at) and words[at + 1] in SETS["after period"])
+    if word == "before" and words[at - 1 : at] != ["from"] and (found := _before(words, at + 1, today)):
+        return found[0], found[1] + 1
+    is_end = _ends(words, at + 1) or words[at + 1] in SETS["after period"]
     if word in ("today", "tonight") and is_end and words[at - 1 : at] not in (["from"], ["of"]):
         return today, 1
     if word in UNREADABLE:
         return None, 1
     return None
+
+
+def _before(words: Sequence[str], at: int, today: date) -> Found | None:
+    """Return the day before the one that is named at `at`; before a weekend it is a Friday."""
+    begin = _skip(words, at, SETS["day fillers"])
+    day, read = _day_at(words, begin, today)
+    if day is None or not read:
+        return None
+    # "Before next week" the last day is the Sunday that `_day_at` knows.
+    last = day - timedelta(days={"weekend": 2, "week": 0, "month": 0}.get(words[begin + read - 1], 1))
+    # On a Saturday the weekend that "before" means is the next one.
+    return last + timedelta(days=0 if last >= today else 7), begin + read - at
 
 
 def start_at(words: Sequence[str], at: int, today: date) -> tuple[bool, int] | None:

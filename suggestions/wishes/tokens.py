@@ -262,7 +262,10 @@ def _named(tokens: list[Token], names: KnownNames, sentence: str) -> list[Token]
         here = tuple(token.text for token in tokens[at : at + max(lengths, default=0)])
         words = next((here[:count] for count in lengths if here[:count] in names.worded), ())
         if not words:
-            is_name = sentence[tokens[at].begin : tokens[at].end] in spelled or _is_country(tokens, at)
+            typed = sentence[tokens[at].begin : tokens[at].end]
+            is_name = typed in spelled or _is_country(tokens, at)
+            # "Kriege" are wars, but not in "Kriege ich mehr davon?".
+            is_name |= is_german_noun(typed) and [one.text for one in tokens[at + 1 : at + 2]] != ["ich"]
             found.append(replace(tokens[at], kind=NAME) if is_name else tokens[at])
             at += 1
             continue
@@ -270,6 +273,11 @@ def _named(tokens: list[Token], names: KnownNames, sentence: str) -> list[Token]
         found.append(Token(NAME, " ".join(words), tokens[at].begin, last.end))
         at += len(words)
     return found
+
+
+def is_german_noun(typed: str) -> bool:
+    """Return whether a word with a capital names something: "Kriege", but not "kriege"."""
+    return typed[:1].isupper() and typed.casefold() in lexicon.SETS["german nouns"]
 
 
 def _is_country(tokens: Sequence[Token], at: int) -> bool:

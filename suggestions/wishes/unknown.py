@@ -8,7 +8,7 @@ from suggestions.changes.change import ADD, LESS, MORE, NONE
 from suggestions.wishes.lexicon import AGAINST, PLACED, SETS, UNCLEAR
 from suggestions.wishes.lookup import CARRIERS
 from suggestions.wishes.questions import Asker
-from suggestions.wishes.tokens import QUOTES
+from suggestions.wishes.tokens import QUOTES, is_german_noun
 
 # A phrase with more words is no name of anything.
 NAME_WORDS_MAX = 4
@@ -45,7 +45,7 @@ def is_plain(asker: Asker) -> bool:
     if not is_way or not is_worded(clause.target) or clause.about in ("source", "author"):
         return False
     typed = asker.lookup.typed(clause.target).split()
-    spoken = [fold(word) for word in typed if not word.isupper()]
+    spoken = [fold(word) for word in typed if not (word.isupper() or is_german_noun(word))]
     if not (PLACED | CARRIERS).isdisjoint(spoken):
         return False
     if not clause.about and len(spoken) == len(typed) and all(word_known(word, EVERYDAY) for word in spoken):
