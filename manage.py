@@ -7,11 +7,12 @@ import sys
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
-from django.db import OperationalError, ProgrammingError
+from django.db import DatabaseError, OperationalError, ProgrammingError
 
 from config import __version__
-from config.disk import disk_advice
+from config.disk import damage_sentence, disk_advice
 from config.logs import SecretRedactor
+from ranking.common.damage import is_damage
 
 
 def main() -> None:
@@ -31,8 +32,12 @@ def main() -> None:
     except ImproperlyConfigured as error:
         print(f"The settings cannot be used: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)
-    except (OperationalError, ProgrammingError) as error:
+    except DatabaseError as error:
+        if not isinstance(error, OperationalError | ProgrammingError) and not is_damage(str(error)):
+            raise
         text = SecretRedactor(settings.SECRETS)(None, "", " ".join(str(error).split()))
+        if is_damage(text):
+            sys.exit(damage_sentence(text))
         sys.exit(f"The database cannot be used: {text}. {database_advice(text)}")
 
 

@@ -1,5 +1,6 @@
 """The app of the config room, and system checks of settings that concern several rooms."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from email.utils import parseaddr
 from importlib.util import find_spec
@@ -11,11 +12,15 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.exceptions import ValidationError
+from django.core.signals import got_request_exception
 from django.core.validators import validate_email
 from django.db import connections
 from django.http.request import validate_host
+from django.utils import timezone
 
+from config.disk import damage_sentence, database_file
 from config.retention import retention_problems
+from ranking.common.damage import damage_found
 from ranking.common.start import SETTINGS
 
 # The smallest useful values. A run needs a turn, a tool call and a second. Money, days and counts may be 0.
@@ -45,6 +50,8 @@ MINIMUM_VALUES: Mapping[str, int] = MappingProxyType(
         "COOLDOWN_DAYS": 0,
     }
 )
+# SQLite looks through some 500 MB a second, if the disk is as fast.
+DAMAGE_SEARCH_S = 10
 # Hosts of addresses that name this machine, on every machine.
 LOOPBACK_NAMES = ("127.0.0.1", "::1", "localhost")
 # Settings that have another name in Django than in the environment.
@@ -313,6 +320,26 @@ def check_migrations(databases: Sequence[str] | None = None, **kwargs: Any) -> l
     ]
 
 
+def check_database_file(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.E028` (SQLite's file is damaged), or `W032` (it was not looked through in time)."""
+    path = database_file()
+    if "default" not in (databases or ()) or path is None:
+        return []
+    found = damage_found(path, seconds=DAMAGE_SEARCH_S)
+    if found:
+        return [Error(damage_sentence(found), id="tidings.E028")]
+    text = f"In {DAMAGE_SEARCH_S} seconds the database file was not looked through for damage."
+    hint = f"sqlite3 {path} 'PRAGMA quick_check' takes as long as it needs."
+    return [] if found == "" else [Warning(text, hint=hint, id="tidings.W032")]
+
+
+def _page_failed(**kwargs: Any) -> None:
+    """Raise an alert if a page has just met a damaged database."""
+    from advisor.agent.error_policy import page_failure_alert  # noqa: PLC0415 - models are not loaded yet
+
+    page_failure_alert(error=sys.exception(), now=timezone.now())
+
+
 class ConfigConfig(AppConfig):
     """The app of the config room. Its label `tidings` is part of table names, permissions and check ids."""
 
@@ -335,4 +362,6 @@ class ConfigConfig(AppConfig):
         register(check_addresses, SETTINGS)
         register(check_full_text, SETTINGS)
         register(check_assistants, SETTINGS)
+        register(check_database_file, Tags.database)
         register(check_migrations, Tags.database)
+        got_request_exception.connect(_page_failed, dispatch_uid="config.page_failed")

@@ -1,4 +1,4 @@
-"""Measure free disk space, and say what to do if the database's disk is full."""
+"""Measure free disk space, and say what to do if the database's disk is full or its file is damaged."""
 
 import shutil
 from collections.abc import Mapping
@@ -46,6 +46,18 @@ def disk_advice(text: str) -> str:
     if is_full or free < FREE_MIN_BYTES:
         return f"The disk of “{folder}” is full ({size_words(free)} free): free space there, then try again."
     return f"The disk of “{folder}” fails ({size_words(free)} free): see the system's log, and take a backup."
+
+
+def database_file() -> Path | None:
+    """Return the file of the SQLite database, or `None` if it is in memory or PostgreSQL."""
+    path = Path(settings.DATABASES["default"]["NAME"])
+    return path if is_database_here() and path.is_file() else None
+
+
+def damage_sentence(text: str) -> str:
+    """Return that the database's file is damaged, and where the cure is."""
+    path = settings.DATABASES["default"]["NAME"]
+    return f"The database file “{path}” is damaged: {text}. See “A damaged database” in docs/runbook.md."
 
 
 def size_words(size: int) -> str:

@@ -1,9 +1,9 @@
-"""Run the checks behind `/readyz`: database, migrations, disk, broker, schedule and workers."""
+"""Run the checks behind `/readyz`: database, migrations, disk, alerts, broker, schedule and workers."""
 
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import structlog
@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
 
+from advisor.agent.alerts import alert_remembered
 from advisor.run.workers import jobs_last_started
 from advisor.selectors import worker_alive
 from config.disk import (
@@ -24,6 +25,7 @@ from config.disk import (
 )
 from config.pulse.broker import broker_client, queues_unserved, workers_known
 from config.pulse.files import HUNG_S, pulse_ages, worker_has_pulse
+from ranking.common.damage import is_damage
 
 log = structlog.get_logger(__name__)
 
@@ -48,10 +50,11 @@ class Check:
 
 
 def readiness(*, now: datetime) -> list[Check]:
-    """Check the database, its migrations, the disk, the broker, the schedule and the workers.
+    """Check the database, its migrations, the disk, alerts, the broker, the schedule and the workers.
 
     The first two are needed, and the disk if it is full and SQLite is on it. Without the others, pages work
-    and requests run inline, but no scheduled job runs. If the database fails, only the disk is checked, too.
+    and requests run inline, but no scheduled job runs. An alert of the last day says that a part of the
+    database failed. If all of it fails, only the disk is checked, too.
     """
     database = _check("database", True, _database)
     if not database.ok:
@@ -60,9 +63,10 @@ def readiness(*, now: datetime) -> list[Check]:
 
 
 def readiness_background(*, now: datetime) -> list[Check]:
-    """Check what pages can do without for a while: space on the disk, broker, schedule and workers."""
+    """Check what most pages can do without for a while: disk space, tables, broker, schedule, workers."""
     return [
         _disk_check(),
+        _check("alerts", False, lambda: _alerts(now)),
         _check("broker", False, _broker),
         _check("schedule", False, lambda: _schedule(now)),
         _check("workers", False, _workers),
@@ -132,6 +136,17 @@ def _disk(free: dict[str, int], *, is_full: bool) -> tuple[bool, str]:
         return True, left
     what = "is full: nothing can be stored" if is_full else "is nearly full"
     return False, f"The disk of “{disk_folders()[name]}” {what} ({left}). Free space there."
+
+
+def _alerts(now: datetime) -> tuple[bool, str]:
+    """Check that no job or page failed within a day because of the database."""
+    alert = alert_remembered(now=now)
+    if alert is None:
+        return True, "none within a day"
+    at = datetime.fromisoformat(alert.at).astimezone(UTC)
+    what = "is damaged" if is_damage(alert.reason) else "failed"
+    where = f"{alert.where}, {at:%Y-%m-%d %H:%M} UTC"
+    return False, f"The database {what} ({where}: {' '.join(alert.reason.split())[:ERROR_CHARS]})."
 
 
 def _migrations() -> tuple[bool, str]:

@@ -19,6 +19,7 @@ from django.test import override_settings
 from django.utils import timezone
 from hypothesis import settings as hypothesis_settings
 
+from advisor.agent import alerts
 from digest import throttling
 from digest.feeds import rate_limit
 from digest.models import Reader
@@ -85,8 +86,8 @@ def embedded(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reset rate limits between tests, and forget what was measured."""
+def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Reset rate limits between tests, and forget what was measured and which alert was raised."""
     mine = uuid4()
     monkeypatch.setattr(measures, "KEYS", f"measures:{mine}")
     monkeypatch.setattr(throttling, "KEYS", f"limit:{mine}")
@@ -95,6 +96,10 @@ def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         rate_limit.LookupLock, "_rest_key", lambda lock, host: f"{rest_key(lock, host)}:{mine}"
     )
     rate_limit._limiter.cache_clear()
+    note = Path(tempfile.gettempdir()) / f"tidings-alert-{mine}.json"
+    monkeypatch.setattr(alerts, "_file", lambda: note)
+    yield
+    note.unlink(missing_ok=True)
 
 
 @pytest.fixture

@@ -20,12 +20,14 @@ import structlog
 from django.conf import settings
 from django.core.cache import cache
 from django.core.mail import send_mail
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef
 
+from advisor.agent.alerts import alert_remember
 from advisor.models import Decision, Run, Step
 from advisor.run_values import RunEnd, StopReason
 from digest.llm.entities import preview
+from ranking.common.damage import is_damage
 from ranking.common.isolation import Failures
 
 log = structlog.get_logger(__name__)
@@ -144,11 +146,14 @@ def alert_raise(*, kind: str, where: str, reason: str, now: datetime) -> bool:
     """Log `alert_raised` and mail it to ALERT_EMAILS. Return whether a mail was sent.
 
     One mail for each kind and outage, counted in the cache, because the database may be the failed part.
+    For a day, /readyz and the admin's first page tell of an alert about the database.
     Never raises: an alert must not become the second failure.
     """
     try:
         first = _first_of_outage(kind)
         log.error("alert_raised", kind=kind, where=where, reason=reason[:REASON_CHARS_MAX], first=first)
+        if kind == Kind.DATABASE or is_damage(reason):
+            _remember(where, reason[:REASON_CHARS_MAX], now)
         if not first or not settings.ALERT_EMAILS:
             return False
         return bool(send_mail(*_mail(kind, where, reason, now), None, settings.ALERT_EMAILS))
@@ -162,6 +167,20 @@ def failures_alert(*, failures: Failures, name: str, where: str, now: datetime) 
     for kind in failures.counts():
         alert_raise(kind=f"{kind}_{name}", where=where, reason=failures.words(), now=now)
     return failures.counts()
+
+
+def page_failure_alert(*, error: BaseException | None, now: datetime) -> None:
+    """Raise an alert if a request failed with `error` because the database is damaged. Never raises."""
+    if isinstance(error, DatabaseError) and is_damage(str(error)):
+        reason = f"{type(error).__name__}: {error}"
+        alert_raise(kind=Kind.DATABASE, where="A page", reason=reason, now=now)
+
+
+def _remember(where: str, reason: str, now: datetime) -> None:
+    try:
+        alert_remember(where=where, reason=reason, now=now)
+    except Exception:  # a full disk, or a cache that does not answer
+        log.warning("alert_not_remembered", exc_info=True)
 
 
 def _first_of_outage(kind: str) -> bool:

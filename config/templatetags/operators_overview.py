@@ -1,6 +1,6 @@
 """Figures of the admin's first page: failures, queues and spending."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from django import template
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Count, Max, Model, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce
@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.timezone import localtime
 
+from advisor.agent.error_policy import page_failure_alert
 from advisor.models import Heartbeat, Run, Step
 from advisor.run.workers import jobs_last_started
 from advisor.run_values import PLANNER_MODEL
@@ -34,6 +35,7 @@ from digest.models import Delivery, Feed, Reader, Spend
 from digest.requests import reader_of
 from digest.sources.newsletters import mailbox_state
 from digest.web.pages.costs import BOOKED, USD, usd_words
+from ranking.common.damage import is_damage
 from ranking.common.text import words_cut
 from suggestions.models import Outcome
 from suggestions.outcomes.check import decisions_unchecked
@@ -56,6 +58,7 @@ HEALTH_TO_DO: Final = {
     "migrations": "Run manage.py migrate.",
     "disk": "Move old backups to another disk, and delete old logs. The folder “pictures” may be deleted at "
     "any time (runbook: TidingsDiskFull).",
+    "alerts": "Look for damage: manage.py check --database default (runbook: A damaged database).",
     "broker": "Start Redis. Nothing is lost meanwhile (runbook: TidingsBrokerDown).",
     "schedule": "Start the worker. Until then pages work, but nothing is fetched and no mail is sent "
     "(runbook: TidingsScheduleStands).",
@@ -117,7 +120,8 @@ def operators_overview(context: Mapping[str, Any]) -> dict[str, Any]:
 def overview_figures(*, reader: Reader, now: datetime) -> list[OverviewFigure]:
     """Return the figures that this operator may see, in a fixed order. At most sixteen queries.
 
-    Counts stop at 1,001 rows, and no query reads items, ratings or digests.
+    Counts stop at 1,001 rows, and no query reads items, ratings or digests. A part whose tables are damaged
+    is a bad figure itself.
     """
     parts = (
         (NightlyReport, _health),
@@ -130,7 +134,19 @@ def overview_figures(*, reader: Reader, now: datetime) -> list[OverviewFigure]:
         (Outcome, _outcomes),
         (Run, _queue),
     )
-    return [figure for model, part in parts if _may_view(reader, model) for figure in part(now)]
+    return [figure for model, part in parts if _may_view(reader, model) for figure in _figures(part, now)]
+
+
+def _figures(part: Callable[[datetime], Iterable[OverviewFigure]], now: datetime) -> list[OverviewFigure]:
+    try:
+        return list(part(now))
+    except DatabaseError as error:
+        if not is_damage(str(error)):
+            raise
+        page_failure_alert(error=error, now=now)
+        name = part.__name__.strip("_").capitalize()
+        note = f"The database is damaged: {error}"
+        return [OverviewFigure(name, "cannot be read", note, reverse("readyz"), True, HEALTH_TO_DO["alerts"])]
 
 
 def _may_view(reader: Reader, model: type[Model]) -> bool:

@@ -2,19 +2,34 @@
 
 import json
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection
+from django.utils import timezone
 
+from advisor.agent.alerts import alert_forget
 from config.backup import ArchiveError, archive_manifest, archive_read
+from config.disk import database_file
 from ranking.common.commands import database_label
+from ranking.common.damage import damage_found
 from ranking.common.start import SettingsCommand
+
+# Time to look through 100 GB or more. After it a file counts as whole.
+DAMAGE_SEARCH_S: Final = 300
+# SQLite's file, its log and the log's index.
+PARTS: Final = ("", "-wal", "-shm")
 
 
 class Command(SettingsCommand):
-    """Restore a backup. Exit codes: 0 restored, 1 refused, nothing changed, 2 wrong usage or unconfirmed."""
+    """Restore a backup. A damaged SQLite file is set aside first, with `--replace`.
+
+    Exit codes: 0 restored, 1 refused, nothing changed, 2 wrong usage or unconfirmed.
+    """
 
     help = "Read a backup into this database and compare every table with it. All or nothing."
 
@@ -34,15 +49,48 @@ class Command(SettingsCommand):
             manifest = archive_manifest(options["file"])
             if options["replace"] and not options["yes"]:
                 _confirm(manifest)
-            archive_read(options["file"], replace=options["replace"])
+            with _set_aside(self.stderr.write if options["replace"] else None):
+                archive_read(options["file"], replace=options["replace"])
         except ArchiveError as refused:
             raise CommandError(f"{refused.code}: {refused.message}", returncode=1) from refused
+        alert_forget()
         if options["json"]:
             self.stdout.write(json.dumps(manifest))
             return
         rows = sum(table["rows"] for table in manifest["tables"].values())
         tables = len(manifest["tables"])
         self.stdout.write(f"{rows:,} rows of {tables} tables restored; counts and hashes agree.")
+
+
+@contextmanager
+def _set_aside(write: Callable[[str], object] | None) -> Iterator[None]:
+    """Give the block an empty migrated database if SQLite's file is damaged. Keep that under another name.
+
+    If the block fails, the damaged file is back. Without `write`, change nothing.
+    """
+    path = database_file()
+    if write is None or path is None or not damage_found(path, seconds=DAMAGE_SEARCH_S):
+        yield
+        return
+    aside = path.with_name(f"{path.name}.damaged-{timezone.now():%Y-%m-%d-%H%M%S}")
+    write(f"The database file is damaged. It is kept as “{aside}”.")
+    _rename(path, aside)
+    try:
+        call_command("migrate", verbosity=0)
+        yield
+    except BaseException:
+        _rename(aside, path)
+        raise
+
+
+def _rename(old: Path, new: Path) -> None:
+    """Rename a SQLite file with its log. What has the new name already is deleted."""
+    connection.close()
+    for part in PARTS:
+        target = new.with_name(new.name + part)
+        target.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            old.with_name(old.name + part).rename(target)
 
 
 def _confirm(manifest: dict[str, Any]) -> None:
