@@ -2,14 +2,15 @@
 
 A preview composes today's page twice at the same moment: with the settings as they are, and with a change.
 Both pages have the same articles and ratings, so everything that differs is the effect of the change. The
-page that the reader saw last may be an hour older, and no preview compares with it. Rated items stay in
-place. A trial weighs a draft against the reader's ratings.
+page that the reader saw last may be an hour older. A preview says at how many places it differs from one made
+now. Rated items stay in place. A trial weighs a draft against the reader's ratings.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from itertools import zip_longest
 from typing import Any
 from uuid import UUID
 
@@ -77,6 +78,11 @@ class _Inputs:
     placed: tuple[int, ...] = ()
     rated_items: tuple[Item, ...] = ()
     disliked: frozenset[int] = frozenset()
+
+    @property
+    def stored(self) -> list[int]:
+        """Return the items of today's page as the reader sees it, by rank, without those folded away."""
+        return [item for item in self.placed if item not in self.disliked][:DIGEST_SIZE]
 
     def rated_off_page(self, config: Config) -> set[int]:
         """Return which of the items rated today are not on the page under these settings.
@@ -222,6 +228,7 @@ def _preview(today: _Inputs, old: Sequence[int], new: Sequence[int]) -> Preview:
         moves=tuple(sorted((i for i in changed if i.before and i.after), key=lambda i: i.after or 0)),
         shown=len(old),
         free=len({*old} - {place.item_id for place in today.rated.values()}),
+        since=sum(stored != made for stored, made in zip_longest(today.stored, old)),
     )
 
 

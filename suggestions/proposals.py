@@ -121,7 +121,9 @@ class PreviewItem:
 class Preview:
     """The items of today's digest that a change brings in, drops, or moves.
 
-    `shown` counts the items of today's page, `free` those of them that may move, being unrated.
+    `shown` counts the items of today's page, `free` those of them that may move, being unrated. `since`
+    counts the places at which a page made now, by the latest ratings and articles, differs from the stored
+    one.
     """
 
     enters: tuple[PreviewItem, ...]
@@ -129,6 +131,7 @@ class Preview:
     moves: tuple[PreviewItem, ...]
     shown: int = 0
     free: int = 0
+    since: int = 0
 
     @property
     def is_still(self) -> bool:

@@ -460,6 +460,17 @@ def today_words(preview: Preview) -> str:
     return words.format(enter=len(preview.enters), leave=len(preview.leaves), moves=moves)
 
 
+def since_words(preview: Preview) -> str:
+    """Return that today's page is older than the places of a preview; "" if it is as one made now."""
+    if not preview.since or preview.is_still:
+        return ""
+    return ngettext(
+        "With the change, Today is made anew. Your latest ratings and new articles alone change {n} place.",
+        "With the change, Today is made anew. Your latest ratings and new articles alone change {n} places.",
+        preview.since,
+    ).format(n=preview.since)
+
+
 def evidence_words(count: int) -> str:
     """Return the number of rated items shown as evidence: examples, not all of them."""
     if not count:

@@ -149,6 +149,7 @@ class Card:
     confidence: str
     forecast: str
     today: str
+    since: str
     others: str
     evidence: tuple[EvidenceLine, ...]
     moves: tuple[Move, ...]
@@ -301,6 +302,7 @@ def _card(
         ),
         forecast=sentences.forecast_words(suggestion.forecast, kind),
         today=sentences.today_words(preview),
+        since=sentences.since_words(preview),
         others=sentences.others_words(suggestion.forecast),
         evidence=evidence,
         moves=moves_shown(preview, titles),

@@ -144,6 +144,7 @@ def _page(answer: WishAnswer, reader_id: UUID, now: datetime) -> dict[str, Any]:
             "lower": urlencode({"words": wish_words(LESS, WORD, draft.label)}) if draft.stays else "",
             "moves": moves_shown(draft.preview, titles),
             "today": sentences.today_words(draft.preview),
+            "since": sentences.since_words(draft.preview),
         }
         for draft in answer.drafts
     ]

@@ -116,7 +116,9 @@ def test_no_preview_tells_what_was_rated_since_the_page_was_built_as_the_effect_
     previews = _previewed(full, later)
     assert len(previews) == 3
     assert all(one.enters == one.leaves == one.moves == () for one in previews)
+    assert all(one.since > 0 for one in previews), "but says that a page made now differs"
     again = ranks(full, later)
+    assert all(one.since == 0 for one in _previewed(full, later)), "the page is made now"
     assert [*again] != [*built], "the ratings do order the page"
 
 
@@ -129,6 +131,8 @@ def test_what_was_called_not_useful_is_on_neither_side_of_a_preview(full, now):
     sides = configs_side_by_side(reader_id=full.pk, before=settings, after=edited, now=now)
     assert [len(side) for side in sides] == [30, 30]
     assert all(useless not in [one.item_id for one in side] for side in sides)
+    [preview] = previews_of(reader_id=full.pk, before=settings, afters=[edited], now=now)
+    assert preview.since <= 1, "an article at the end, in its place"
 
 
 HIDING = [

@@ -18,6 +18,7 @@ from suggestions.sentences import (
     others_words,
     refusal_words,
     sentence,
+    since_words,
     ten_words,
     today_words,
     week_words,
@@ -107,6 +108,13 @@ def test_what_today_would_look_like_is_told_in_numbers(enters: int, leaves: int,
     item = PreviewItem(1, "Title", "gazette.example", None, 1)
     preview = Preview((item,) * enters, (item,) * leaves, (item,) * moves)
     assert today_words(preview) == f"On today’s page: {words}."
+
+
+def test_a_preview_says_that_today_is_older_than_its_places_if_it_moves_something():
+    item = PreviewItem(1, "Title", "gazette.example", None, 1)
+    since = since_words(Preview((item,), (), (), since=7))
+    assert since.endswith("Your latest ratings and new articles alone change 7 places.")
+    assert since_words(Preview((item,), (), ())) == since_words(Preview((), (), (), since=7)) == ""
 
 
 def test_moves_say_where_from_and_where_to():
