@@ -401,7 +401,7 @@ def _unknown(asker: Asker) -> Wish | Question | str:
         return MISSED
     if len(words) > NAME_WORDS_MAX:
         return _long(asker)
-    near = lookup.nearest(clause.target)
+    near = lookup.nearest(clause.target) or lookup.interests_in(clause.target)
     if not near and asker.is_clear and is_plain(asker):
         return Wish(direction, lookup.word(clause.target), clause.amount, clause.until)
     way = {ADD: MORE, REMOVE: LESS}.get(direction, direction)

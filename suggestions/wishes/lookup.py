@@ -7,7 +7,7 @@ from copy import copy
 from difflib import SequenceMatcher, get_close_matches
 from functools import cached_property
 from heapq import nlargest
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from digest.llm.phishing import word_known
 from ranking.common.categories import author_names, category_key, category_keys, label_keys, topic_finder
@@ -281,6 +281,12 @@ class Lookup:
             return among[0]
         words = [one for word in (*phrase.split(), phrase) for one in (word, self.plain(word))]
         return next((own for word in words if (own := self.topic(word))), None)
+
+    def interests_in(self, phrase: str) -> list[Target]:
+        """Return the interests among the words of a phrase of two or three: "AI" of "AI hype"."""
+        words = phrase.split()
+        parts = [*words, *map(" ".join, pairwise(words))] if len(words) in (2, 3) else []
+        return list(dict.fromkeys(own for part in parts if part != phrase and (own := self.topic(part))))
 
     def plain(self, phrase: str) -> str:
         """Return `phrase` as settings or articles say it: with umlauts, its subject, or as an interest."""

@@ -49,12 +49,12 @@ class Token:
 class KnownNames:
     """A reader's own names, ready to be found in any number of sentences.
 
-    `worded` are the names of several words, and `lengths` their numbers of words by the first one, the
-    longest first. `spelled` are names that in any other spelling are words of the grammar. `own` are single
-    words that name something.
+    `worded` are names, each with its way to be looked up, and `lengths` their numbers of words by the first
+    one, the longest first. `spelled` are names that in any other spelling are words of the grammar. `own` are
+    single words that name something.
     """
 
-    worded: frozenset[tuple[str, ...]]
+    worded: Mapping[tuple[str, ...], str]
     lengths: Mapping[str, Sequence[int]]
     spelled: frozenset[str]
     own: frozenset[str]
@@ -62,20 +62,34 @@ class KnownNames:
 
 def names_known(names: Iterable[str], ways: Iterable[str] = ()) -> KnownNames:
     """Return a reader's own names as `tokens_read` needs them, and single words that name a source."""
-    worded, spelled, own = set(), set(), {*ways}
+    worded: dict[tuple[str, ...], str] = {}
+    spelled, own = set(), {*ways}
     for name in names:
         words = tuple(token.text for token in _tokens(name))
         if len(words) == 1 and words[0] in lexicon.FILLERS:
             # "TIME" is a source, but "time" is not.
             spelled.add(name)
-        if len(words) > 1 and not _is_grammar(words):
-            worded.add(words)
+        if words and not _is_grammar(words):
+            worded |= {way: " ".join(words) for way in _spellings(words) if worded.get(way) != " ".join(way)}
         own |= {word for word in words if len(word) >= SHORT_MIN}
     lengths: dict[str, set[int]] = {}
     for words in worded:
         lengths.setdefault(words[0], set()).add(len(words))
     ordered = {first: sorted(counts, reverse=True) for first, counts in lengths.items()}
-    return KnownNames(frozenset(worded), ordered, frozenset(spelled), frozenset(own - lexicon.FILLERS))
+    return KnownNames(worded, ordered, frozenset(spelled), frozenset(own - lexicon.FILLERS))
+
+
+def _spellings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the ways to write a name other than by one word of it: "Ledger and Line", "giga wow"."""
+    if len(words) > 1:
+        yield words
+        yield from (tuple(word if one in "&+" else one for one in words) for word in ("and", "und"))
+        yield (*words[:-1], f"{words[-1]}s")
+    together = "".join(words)
+    if len(together) >= TYPO_CHARS_MIN - 1 and together.isalpha():
+        ways = [(together,)] if len(words) > 1 else []
+        ways += [(together[:n], together[n:]) for n in range(SHORT_MIN, len(together) - SHORT_MIN + 1)]
+        yield from (way for way in ways if not _is_grammar(way))
 
 
 def tokens_read(sentence: str, names: KnownNames, today: date) -> list[Token]:
@@ -270,7 +284,7 @@ def _named(tokens: list[Token], names: KnownNames, sentence: str) -> list[Token]
             at += 1
             continue
         last = tokens[at + len(words) - 1]
-        found.append(Token(NAME, " ".join(words), tokens[at].begin, last.end))
+        found.append(Token(NAME, names.worded[words], tokens[at].begin, last.end))
         at += len(words)
     return found
 
