@@ -87,7 +87,7 @@ def _spellings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield (*words[:-1], f"{words[-1]}s")
     together = "".join(words)
     if len(together) >= TYPO_CHARS_MIN - 1 and together.isalpha():
-        ways = [(together,)] if len(words) > 1 else []
+        ways: list[tuple[str, ...]] = [(together,)] if len(words) > 1 else []
         ways += [(together[:n], together[n:]) for n in range(SHORT_MIN, len(together) - SHORT_MIN + 1)]
         yield from (way for way in ways if not _is_grammar(way))
 
