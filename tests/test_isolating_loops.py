@@ -11,7 +11,7 @@ HELPER = "ranking/common/isolation.py"
 REASONS: dict[str, dict[str, tuple[str, ...]]] = {
     "an alert or a log that fails must not end what it reports": {
         "advisor/agent/error_policy.py": (
-            "alert_raise",
+            "alert_raise", "_remember",
             "_first_of_outage",
             "run_end_handle",
             "error_kind_handle",
@@ -37,6 +37,7 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "a process, a step or a probe reports its failure itself": {
         "config/jobs/nightly.py": ("_step",),
+        "config/management/commands/restore.py": ("_set_aside",),
         "config/management/commands/serve.py": ("worker_fork",),
         "config/readiness.py": ("_check",),
         "config/tasks.py": ("tick", "_first_round"),
@@ -51,7 +52,7 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         "digest/feeds/mails.py": ("_header", "_date"),
     },
     "without locks a host is fetched all the same": {
-        "digest/feeds/rate_limit.py": ("host_take", "host_hold"),
+        "digest/feeds/rate_limit.py": ("host_take", "host_pause_s", "host_hold"),
     },
 }
 # Loops of jobs and commands that work on rows and isolate none, and why.

@@ -179,13 +179,15 @@ class IngestResult:
 class FetchReport:
     """The result of a fetch batch, by feed. Problems are reported, not raised.
 
-    `left` counts feeds that were not reached in time or wait for the pause of their host.
+    `left` counts feeds that were not reached in time or wait for the pause of their host. `pauses_s` has the
+    seconds that these hosts still pause.
     """
 
     per_feed: list[tuple[str, IngestResult]] = field(default_factory=list)
     errors: list[tuple[str, FeedProblem]] = field(default_factory=list)
     unchanged: int = 0
     left: int = 0
+    pauses_s: dict[str, float] = field(default_factory=dict)
 
     def add(self, name: str, outcome: IngestResult | FeedProblem, *, unchanged: bool = False) -> None:
         """Add the outcome of one feed."""

@@ -25,7 +25,7 @@ from digest.feeds.identity import FILE_PREFIX, source_key
 from digest.feeds.ingest import documents_ingest, feeds_get_or_create
 from digest.feeds.parse import parse_document
 from digest.feeds.prechecks import BODY_MAX_BYTES
-from digest.feeds.rate_limit import HostLimiter, HostLock, HostQueue, hold_seconds, host_limiter
+from digest.feeds.rate_limit import VISIT_MAX_S, HostLimiter, HostLock, HostQueue, hold_seconds, host_limiter
 from digest.feeds.selectors import feeds_due
 from digest.feeds.services import (
     FeedAnswer,
@@ -115,6 +115,7 @@ def feeds_fetch(
     if first:
         twins_join(feed_ids=first, now=clock() if clock else now)
     report.left = len(queue)
+    report.pauses_s = {host: wait for host, wait in queue.waits_s().items() if wait > VISIT_MAX_S}
     return report
 
 

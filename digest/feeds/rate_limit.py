@@ -62,6 +62,9 @@ class HostLocks(Protocol):
     def hold(self, host: str, seconds: float) -> None:
         """Lock `host` for `seconds`, even if another process has it."""
 
+    def pause_s(self, host: str) -> float:
+        """Return the seconds left of a pause that the host asked for; 0 if it is only being visited."""
+
 
 class CacheLocks:
     """Locks in the cache, which counts in whole seconds: a pause is up to a second longer, never shorter."""
@@ -78,6 +81,12 @@ class CacheLocks:
     def hold(self, host: str, seconds: float) -> None:
         """Lock `host` for `seconds`, even if another process has it."""
         cache.set(host_key(host), _owner(), math.ceil(seconds))
+        if seconds > VISIT_MAX_S:
+            cache.set(f"{host_key(host)}:until", time.time() + seconds, math.ceil(seconds))
+
+    def pause_s(self, host: str) -> float:
+        """Return the seconds left of the last pause that was stored beside the lock."""
+        return max(float(cache.get(f"{host_key(host)}:until") or 0) - time.time(), 0.0)
 
 
 class FileLocks:
@@ -95,10 +104,21 @@ class FileLocks:
         """Lock `host` for `seconds`, even if another process has it."""
         self._write(host, seconds, respect_others=False)
 
+    def pause_s(self, host: str) -> float:
+        """Return the seconds left of a lock that is longer than any visit."""
+        try:
+            with self._path(host).open() as file:
+                left = _read(file).get(host_key(host), ("", 0.0))[1] - time.time()
+        except FileNotFoundError:
+            return 0.0
+        return left if VISIT_MAX_S < left < LOCK_MAX_S else 0.0
+
+    def _path(self, host: str) -> Path:
+        return self._folder / f"{int(sha256(host_key(host).encode()).hexdigest(), 16) % LOCK_FILES:02}.json"
+
     def _write(self, host: str, seconds: float, *, respect_others: bool) -> bool:
-        name = host_key(host)
+        name, path = host_key(host), self._path(host)
         self._folder.mkdir(exist_ok=True)
-        path = self._folder / f"{int(sha256(name.encode()).hexdigest(), 16) % LOCK_FILES:02}.json"
         with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # freed when the file is closed, and when the process dies
             now = time.time()
@@ -136,6 +156,15 @@ def host_take(host: str, seconds: float) -> bool:
     except Exception as error:  # any error of a cache or a disk
         log.warning("rate_limit_cache_failed", error=str(error)[:200])
         return True
+
+
+def host_pause_s(host: str) -> float:
+    """Return the seconds left of a pause that `host` asked another process for, or 0."""
+    try:
+        return host_locks().pause_s(host)
+    except Exception as error:
+        log.warning("rate_limit_cache_failed", error=str(error)[:200])
+        return 0.0
 
 
 def host_hold(host: str, seconds: float) -> None:
@@ -182,10 +211,11 @@ class HostLimiter:
                 return wait
             self._busy.add(host)
         if self._shared and not host_take(host, VISIT_MAX_S):
+            wait = max(self._gap_s, host_pause_s(host))
             with self._lock:
                 self._busy.discard(host)
-                self._free_at[host] = time.monotonic() + self._gap_s
-            return self._gap_s
+                self._free_at[host] = time.monotonic() + wait
+            return wait
         return 0.0
 
     def leave_unvisited(self, host: str) -> None:
@@ -351,6 +381,11 @@ class HostQueue(Generic[T]):
         """Return the seconds until the next host may be tried, or infinity if none waits."""
         first = min((turns[0][0] for turns in self._turns if turns), default=math.inf)
         return max(first - time.monotonic(), 0.001)
+
+    def waits_s(self) -> dict[str, float]:
+        """Return the seconds until each host with entries left may be tried."""
+        now = time.monotonic()
+        return {host: max(at - now, 0.0) for turns in self._turns for at, _, host in turns}
 
     def next_host(self) -> str:
         """Return the host with the next turn, or "" if none waits."""

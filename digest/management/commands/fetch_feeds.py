@@ -3,7 +3,9 @@
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -13,15 +15,20 @@ from django.utils import timezone
 
 from digest.feeds.addresses import feed_address
 from digest.feeds.entities import FetchReport
+from digest.feeds.fetch import host_of
 from digest.feeds.fetch_batch import feeds_fetch, folder_ingest
 from digest.feeds.ingest import feed_get_or_create
+from digest.models import Feed
 from digest.sources.newsletters import NewslettersReport, newsletters_are_on, newsletters_fetch
 from ranking.common.commands import database_label
-from ranking.common.start import SettingsCommand
+from ranking.common.start import FailureReported, SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Fetch the feeds that are due, or the named ones, and store their items. Failures are reported."""
+    """Fetch the feeds that are due, or the named ones, and store their items. Failures are reported.
+
+    Exit code 1 if every feed failed, or if one that `--feed` names failed or was not fetched.
+    """
 
     help = "Fetch newsletters and the feeds that are due, or the feeds named, or read a folder of documents."
 
@@ -42,23 +49,28 @@ class Command(SettingsCommand):
         self.stderr.write(f"Into: {database_label()}.", style_func=str)
         watched = sys.stderr.isatty()
         progress = self._progress if watched else _no_progress
-        letters = None
+        letters, named, paused = None, _check_urls(options["feed"] or []), list[str]()
         if options["from_dir"]:
             if not options["from_dir"].is_dir():
                 raise CommandError(f"There is no folder “{options['from_dir']}”.", returncode=2)
             report = folder_ingest(folder=options["from_dir"], now=now, progress=progress)
         else:
-            feeds = options["feed"] and [
-                feed_get_or_create(url=url, now=now) for url in _check_urls(options["feed"])
-            ]
+            feeds = [feed_get_or_create(url=url, now=now) for url in named]
+            paused = [_pause_words(host_of(feed.address), at) for feed in feeds if (at := _pause(feed, now))]
+            asked = [feed for feed in feeds if not _pause(feed, now)]
             waiting = self._waiting if watched else _no_waiting
-            report = feeds_fetch(now=now, feeds=feeds or None, progress=progress, waiting=waiting)
-            if not feeds and newsletters_are_on():
+            report = feeds_fetch(now=now, feeds=asked if named else None, progress=progress, waiting=waiting)
+            if not named and newsletters_are_on():
                 letters = newsletters_fetch(now=timezone.now())
         seconds = round(time.monotonic() - started, 3)
+        if named:
+            at = timezone.now()
+            paused += [_pause_words(host, at + timedelta(seconds=s)) for host, s in report.pauses_s.items()]
         read = {"newsletters": asdict(letters)} if letters else {}
-        whole = json.dumps(report.as_dict() | read | {"seconds": seconds})
-        self.stdout.write(whole if options["json"] else _words(report, letters, seconds))
+        whole = json.dumps(report.as_dict() | read | {"seconds": seconds, "paused": paused})
+        text = _words(report, letters, seconds, is_named=bool(named))
+        self.stdout.write(whole if options["json"] else text)
+        _end(report, paused, named=len(named))
 
     def _progress(self, feed: str) -> None:
         self.stderr.write(f"  {feed}"[:110])
@@ -83,11 +95,33 @@ def _check_urls(urls: list[str]) -> list[str]:
     return list(dict.fromkeys(urls))
 
 
-def _words(report: FetchReport, letters: NewslettersReport | None, seconds: float) -> str:
+def _pause(feed: Feed, now: datetime) -> datetime | None:
+    """Return until when this feed's host asked not to be asked for it, or `None`."""
+    until = feed.next_check_at
+    return until if feed.error_code == "http_429" and until and until > now else None
+
+
+def _pause_words(host: str, until: datetime) -> str:
+    return f"{host} asked for a pause until {until.astimezone(UTC):%H:%M} UTC."
+
+
+def _end(report: FetchReport, paused: Sequence[str], *, named: int) -> None:
+    """Raise `FailureReported`, for exit code 1, if all failed, or any of the `named` feeds."""
+    failed, tried = len(report.errors), len(report.errors) + len(report.per_feed)
+    if named and paused:
+        raise FailureReported(" ".join(paused))
+    if tried < named:
+        text = "was not fetched: it is paused, moved or gone, or another worker fetches it now."
+        raise FailureReported(f"{named - tried} of {named} feeds {text}")
+    if failed and (named or failed == tried):
+        raise FailureReported(f"{failed} of {tried} feeds failed, as listed.")
+
+
+def _words(report: FetchReport, letters: NewslettersReport | None, seconds: float, *, is_named: bool) -> str:
     sums = report.as_dict()
     head = "{ok} of {feeds} feeds read, {items_new} new items of {items_seen} seen".format(**sums)
     if not sums["feeds"]:
-        head = "No feed was due (--feed URL fetches one at once)"
+        head = "No feed was fetched" if is_named else "No feed was due (--feed URL fetches one at once)"
     if report.unchanged:
         head += f", {report.unchanged} feeds unchanged"
     if report.left:

@@ -2,15 +2,16 @@
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from itertools import pairwise
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from pytest_httpserver import HTTPServer
 
-from digest.feeds import fetch_batch
+from digest.feeds import fetch_batch, rate_limit
 from digest.feeds.entities import FetchReport
 from digest.feeds.fetch_batch import feeds_fetch
 from digest.feeds.ingest import feed_get_or_create
@@ -180,12 +181,59 @@ def test_the_command_names_what_it_waits_for_on_a_terminal_only(site, monkeypatc
     monkeypatch.setattr("sys.stderr.isatty", lambda: watched)
     for path in ("/a", "/b"):
         site.expect_request(path).respond_with_data(b"", status=429, headers={"Retry-After": "1"})
-    call_command("fetch_feeds", "--feed", site.url_for("/a"), site.url_for("/b"), "--json")
+    with pytest.raises(CommandError, match="2 of 2 feeds failed"):
+        call_command("fetch_feeds", "--feed", site.url_for("/a"), site.url_for("/b"), "--json")
     output = capsys.readouterr()
     assert json.loads(output.out)["failed"] == 2
     database, *waits = output.err.splitlines()
     assert database == f"Into: {database_label()}."
     assert words in "\n".join(waits) and bool(waits) == watched
+
+
+def test_a_feed_whose_host_asked_for_a_pause_is_not_asked_and_the_command_says_until_when(site, capsys):
+    site.expect_request("/a").respond_with_data(b"", status=429, headers={"Retry-After": "7200"})
+    url = site.url_for("/a")
+    with pytest.raises(CommandError, match="1 of 1 feeds failed"):
+        call_command("fetch_feeds", "--feed", url)
+    until = Feed.objects.get().next_check_at
+    with pytest.raises(CommandError, match=f"^localhost asked for a pause until {until:%H:%M} UTC"):
+        call_command("fetch_feeds", "--feed", url)
+    assert len(site.log) == 1 and "No feed was fetched" in capsys.readouterr().out
+
+
+def test_another_feed_of_a_host_that_pauses_ends_the_command_at_once(site, settings, tmp_path, monkeypatch):
+    """It printed nothing for four minutes, and then that no feed was due."""
+    settings.VAR_DIR, settings.FETCH_HOST_GAP_S = tmp_path, 1.0
+    site.expect_request("/a").respond_with_data(b"", status=429, headers={"Retry-After": "7200"})
+    with pytest.raises(CommandError, match="failed"):
+        call_command("fetch_feeds", "--feed", site.url_for("/a"))
+    monkeypatch.setattr(rate_limit, "_PROCESS", "another process")
+    _limiter.cache_clear()
+    began = time.monotonic()
+    with pytest.raises(CommandError, match=r"^localhost asked for a pause until \d\d:\d\d UTC"):
+        call_command("fetch_feeds", "--feed", site.url_for("/b"))
+    assert time.monotonic() - began < 30 and len(site.log) == 1
+
+
+@pytest.mark.parametrize(("named", "broken", "code"), [(False, 1, 0), (False, 2, 1), (True, 1, 1)])
+def test_the_command_fails_if_every_feed_did_or_one_that_was_named(site, now, named, broken, code):
+    for n in range(2):
+        data, status = (b"", 500) if n < broken else (rss("Rain"), 200)
+        site.expect_request(f"/{n}").respond_with_data(data, status=status)
+        ensure(site, f"/{n}", now)
+    words = ["--feed", *Feed.objects.values_list("url", flat=True)] if named else []
+    try:
+        call_command("fetch_feeds", *words)
+        ended = 0
+    except CommandError as error:
+        ended = error.returncode
+    assert ended == code
+
+
+def test_a_named_feed_that_is_paused_is_told_of(site, now):
+    feeds_pause(feed_ids=[ensure(site, "/a", now).pk])
+    with pytest.raises(CommandError, match="1 of 1 feeds was not fetched: it is paused"):
+        call_command("fetch_feeds", "--feed", site.url_for("/a"))
 
 
 def test_feeds_of_one_host_wait_for_its_pause(site, now, settings, tmp_path):

@@ -73,6 +73,15 @@ def test_another_process_waits_while_we_visit_and_rest(monkeypatch):
 
 
 @pytest.mark.usefixtures("locks")
+def test_another_process_knows_how_long_a_host_pauses(monkeypatch):
+    ours = HostLimiter(gap_s=5.0)
+    assert ours.enter(HOST) == 0.0
+    ours.leave(HOST, hold_s=600)
+    monkeypatch.setattr(rate_limit, "_PROCESS", "another process")
+    assert 590 < HostLimiter(gap_s=5.0).enter(HOST) <= 600
+
+
+@pytest.mark.usefixtures("locks")
 def test_a_process_that_was_forked_from_ours_is_another(monkeypatch):
     assert HostLimiter(gap_s=5.0).enter(HOST) == 0.0
     assert HostLimiter(gap_s=5.0).enter(HOST) == 0.0  # we may come again
