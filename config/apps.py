@@ -193,6 +193,14 @@ def check_lonely_settings(**kwargs: Any) -> list[CheckMessage]:
     ]
 
 
+def check_names(**kwargs: Any) -> list[CheckMessage]:
+    """Warn with `tidings.W033` of each name in the settings file that nothing reads but resembles one."""
+    return [
+        Warning(f"{name} in the settings file does nothing: did you mean {meant}?", id="tidings.W033")
+        for name, meant in settings.NAMES_UNREAD.items()
+    ]
+
+
 def check_retention(**kwargs: Any) -> list[CheckMessage]:
     """Report `tidings.E014`: `KEEP_DAYS` has an unknown kind, or fewer days than the product needs."""
     return [Error(problem, id="tidings.E014") for problem in retention_problems(settings.KEEP_DAYS)]
@@ -357,6 +365,7 @@ class ConfigConfig(AppConfig):
         register(check_alerts, SETTINGS)
         register(check_mail_links, SETTINGS)
         register(check_lonely_settings, SETTINGS)
+        register(check_names, SETTINGS)
         register(check_retention, SETTINGS)
         register(check_bounds, SETTINGS)
         register(check_addresses, SETTINGS)

@@ -9,6 +9,7 @@ import sqlite3
 import tempfile
 import warnings
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -16,6 +17,20 @@ from urllib.parse import unquote, urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+# Settings that not `config.settings` reads, but deploy/ or a library.
+READ_ELSEWHERE = (
+    "TIDINGS_ENV_FILE",
+    "OPENBLAS_NUM_THREADS",
+    "PROMETHEUS_MULTIPROC_DIR",
+    "BIND",
+    "WEB_WORKERS",
+    "WORK_CONCURRENCY",
+    "NIGHT_CONCURRENCY",
+    "ADVISE_CONCURRENCY",
+)
+ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=", re.MULTILINE)
+# SIGN_UP and SIGNUP have 0.92, OPENAI_KEY and OPENAI_API_KEY 0.83.
+RESEMBLANCE_MIN = 0.8
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 TYPE_NAMES = {int: "a whole number", float: "a number", dict: "a list of NAME=VALUE pairs"}
 TRUE_WORDS, FALSE_WORDS = ("true", "on", "yes", "ok", "y", "1"), ("false", "off", "no", "n", "0", "")
@@ -111,10 +126,18 @@ def stored_secret_key(path: Path) -> str:
 
 
 class Environment(environ.Env):  # type: ignore[misc]  # a library without types
-    """An `environ.Env` that raises `ImproperlyConfigured` for each value that it cannot read."""
+    """An `environ.Env` that raises `ImproperlyConfigured` for each value that it cannot read.
+
+    `names` are those of all settings that there are, `names_in_file` those in the settings file.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names, self.names_in_file = set(READ_ELSEWHERE), list[str]()
 
     def get_value(self, var: Any, cast: Any = None, *rest: Any, **options: Any) -> Any:
         """Return a setting's value. Errors do not quote the value, because it may be a password."""
+        self.names.add(str(var))
         if cast in (int, float) and self.ENVIRON.get(var) == "":
             return options.get("default", rest[0] if rest else None)  # an empty line counts as unset
         try:
@@ -135,6 +158,17 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
             raise ImproperlyConfigured(f"{var} names “{named}”, where no file is.")
         if named or (named is None and default.is_file()):
             self.read_env(named or default)
+            text = Path(named or default).read_text(encoding="utf-8", errors="replace")
+            self.names_in_file = ASSIGNMENT.findall(text)
+
+    def names_unread(self) -> dict[str, str]:
+        """Return the names in the settings file that nothing reads, with the setting that each resembles.
+
+        A name that resembles none is left out: other programs read the file, too.
+        """
+        unread = (name for name in self.names_in_file if name not in self.names)
+        meant = {name: get_close_matches(name.upper(), self.names, 1, RESEMBLANCE_MIN) for name in unread}
+        return {name: found[0] for name, found in meant.items() if found}
 
     def bool(self, var: str, default: Any = environ.Env.NOTSET) -> bool:
         """Return true or false. Raise an error for other words, which the library would read as false."""

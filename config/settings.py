@@ -349,16 +349,14 @@ LOCAL_LLM_REASONING_EFFORT = env.str("LOCAL_LLM_REASONING_EFFORT", default="none
 LOCAL_LLM_TIMEOUT_S = env.float("LOCAL_LLM_TIMEOUT_S", default=150.0)
 OPENAI_WIRE = env.str("OPENAI_WIRE", default="chat")
 LLM_REASONING_EFFORT = env.str("LLM_REASONING_EFFORT", default="low")
-LLM_CHAIN = env.list(
-    "LLM_CHAIN",
-    default=[
-        "openai:gpt-6-luna",
-        "anthropic:claude-haiku-5-5",
-        "gemini:gemini-3.5-flash-lite",
-        "openrouter:mistralai/mistral-small-2603",
-        "local",
-    ],
-)
+LLM_CHAIN_DEFAULT = [
+    "openai:gpt-6-luna",
+    "anthropic:claude-haiku-5-5",
+    "gemini:gemini-3.5-flash-lite",
+    "openrouter:mistralai/mistral-small-2603",
+    "local",
+]
+LLM_CHAIN = env.list("LLM_CHAIN", default=LLM_CHAIN_DEFAULT)
 LLM_CHAIN_ADVISOR = env.list("LLM_CHAIN_ADVISOR", default=[])
 LLM_CHAIN_REVIEW = env.list("LLM_CHAIN_REVIEW", default=[])
 LLM_CHAIN_SUMMARY = env.list("LLM_CHAIN_SUMMARY", default=[])
@@ -401,3 +399,7 @@ structlog_configure()
 
 # --- Tests ----------------------------------------------------------------------------------------
 TIDINGS_DATA = env.str("TIDINGS_DATA", default="")
+
+# --- Checks -----------------------------------------------------------------------------------------------
+# Names in the settings file that nothing reads, and the setting that each resembles. All were read by now.
+NAMES_UNREAD = env.names_unread()

@@ -47,8 +47,8 @@ def check_models(**kwargs: Any) -> list[CheckMessage]:
     Warnings:
     - `tidings.W001`: a configured provider's model has no price, so it would be skipped.
     - `tidings.W002`: the Responses API is chosen for a server that is not OpenAI's, or no model uses it.
-    - `tidings.W003`: a key or address is set and no chain names its provider, or a chain for one purpose
-      names only providers without a key.
+    - `tidings.W003`: a key or address is set and no chain names its provider, or a chain that was set names
+      only providers without a key.
     """
     own_chains = {name: getattr(settings, name) for name in map(chain_setting, PURPOSES)}
     chains = [settings.LLM_CHAIN, *own_chains.values()]
@@ -252,12 +252,15 @@ def _unused(refs: Sequence[ModelRef], own_chains: Mapping[str, Sequence[str]]) -
             found.append(
                 Warning(text, hint="Add one to LLM_CHAIN, or take the setting out.", id="tidings.W003")
             )
-    for name, chain in own_chains.items():
+    is_chosen = settings.LLM_CHAIN != settings.LLM_CHAIN_DEFAULT
+    chains = {"LLM_CHAIN": settings.LLM_CHAIN if is_chosen else [], **own_chains}
+    for name, chain in chains.items():
         providers = [model_ref_parse(entry).provider for entry in chain]
         if chain and not any(map(provider_endpoint, providers)):
             text = f"{name} does nothing: none of its providers has a key or an address."
             needed = ask_cure([provider.names for provider in providers])
-            hint = f"Set {needed}, or take the chain out: then LLM_CHAIN is asked."
+            instead = "the default is asked" if name == "LLM_CHAIN" else "LLM_CHAIN is asked"
+            hint = f"Set {needed}, or take the chain out: then {instead}."
             found.append(Warning(text, hint=hint, id="tidings.W003"))
     return found
 

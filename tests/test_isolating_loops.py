@@ -11,7 +11,8 @@ HELPER = "ranking/common/isolation.py"
 REASONS: dict[str, dict[str, tuple[str, ...]]] = {
     "an alert or a log that fails must not end what it reports": {
         "advisor/agent/error_policy.py": (
-            "alert_raise", "_remember",
+            "alert_raise",
+            "_remember",
             "_first_of_outage",
             "run_end_handle",
             "error_kind_handle",

@@ -1,5 +1,7 @@
 """`check` refuses settings that can be read but cannot work, each with its own code."""
 
+import re
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,10 +17,15 @@ from config.apps import (
     check_https,
     check_lonely_settings,
     check_mail_links,
+    check_names,
     check_own_host,
 )
+from config.environment import Environment
 from digest.apps import check_mail_wanted, check_models
 from digest.models import Reader
+
+EXAMPLE = (Path(__file__).parents[2] / ".env.example").read_text()
+NAMED = re.compile(r"^#?([A-Z_0-9]+)=", re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", MINIMUM_VALUES)
@@ -166,7 +173,9 @@ def test_a_setting_that_does_nothing_alone_is_warned_of_until_the_other_is_there
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"GEMINI_API_KEY": "k", "LLM_CHAIN": ["openai:gpt-6-luna"]}, "GEMINI_API_KEY"),
+        ({"GEMINI_API_KEY": "k", "LLM_CHAIN": ["openai:gpt-6-luna"]}, "GEMINI_API_KEY LLM_CHAIN"),
+        ({"LLM_CHAIN": ["openai:gpt-6-luna"]}, "LLM_CHAIN"),
+        ({"LLM_CHAIN": ["openai:gpt-6-luna"], "OPENAI_API_KEY": "k"}, ""),
         ({"LOCAL_LLM_BASE_URL": "http://127.0.0.1:1/v1", "LLM_CHAIN": []}, "LOCAL_LLM_BASE_URL"),
         ({"LLM_CHAIN_REVIEW": ["anthropic:claude-haiku-5-5"]}, "LLM_CHAIN_REVIEW"),
         ({"LLM_CHAIN_REVIEW": ["anthropic:claude-haiku-5-5"], "ANTHROPIC_API_KEY": "k"}, ""),
@@ -178,8 +187,44 @@ def test_a_key_or_a_chain_that_no_run_uses_is_warned_of(settings, changed, named
     for name, value in changed.items():
         setattr(settings, name, value)
     found = [one for one in check_models() if one.id == "tidings.W003"]
-    assert [one.msg.split()[0] for one in found] == [named] * bool(named)
-    assert all("Set ANTHROPIC_API_KEY, or take" in one.hint for one in found if named.startswith("LLM_CHAIN"))
+    assert [one.msg.split()[0] for one in found] == named.split()
+    key = {"LLM_CHAIN": "OPENAI_API_KEY", "LLM_CHAIN_REVIEW": "ANTHROPIC_API_KEY"}
+    chains = [one for one in found if one.msg.startswith("LLM_CHAIN")]
+    assert all(f"Set {key[one.msg.split()[0]]}, or take the chain out" in one.hint for one in chains)
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("SIGN_UP=invite", "SIGNUP"),
+        ("NIGHTLY_HUOR=4", "NIGHTLY_HOUR"),
+        ("export OPENAI_KEY=sk-1", "OPENAI_API_KEY"),
+        ("signup=invite", "SIGNUP"),
+        ("  WEB_WORKER=2", "WEB_WORKERS"),
+        ("SIGNUP=invite", ""),
+        ("WEB_WORKERS=2", ""),
+        ("#SIGN_UP=invite", ""),
+        ("POSTGRES_PASSWORD=x", ""),
+    ],
+)
+def test_a_mistyped_name_in_the_settings_file_is_warned_of(settings, monkeypatch, tmp_path, line, meant):
+    monkeypatch.setattr(Environment, "ENVIRON", {})
+    monkeypatch.setenv("TIDINGS_ENV_FILE", str(tmp_path / "env"))
+    (tmp_path / "env").write_text(f"DEBUG=false\n{line}\n")
+    environment = Environment()
+    environment.read_settings_file("TIDINGS_ENV_FILE", default=tmp_path / "none")
+    for name in ("DEBUG", *NAMED.findall(EXAMPLE)):
+        environment.str(name, default="")
+    settings.NAMES_UNREAD = environment.names_unread()
+    found = [one.msg for one in check_names()]
+    name = line.split("=")[0].split()[-1]
+    assert found == ([f"{name} in the settings file does nothing: did you mean {meant}?"] if meant else [])
+
+
+def test_every_setting_of_the_example_file_is_known():
+    from config.settings import env  # noqa: PLC0415 - the settings that are in use
+
+    assert set(NAMED.findall(EXAMPLE)) <= env.names
 
 
 def test_readers_who_want_mail_where_none_goes_out_are_warned_of(settings, ada):
