@@ -145,6 +145,49 @@ def test_no_button_stands_on_a_long_reason_whether_a_row_is_rated_or_not(
         assert shown.first.evaluate(COVERED) == [], (width, address)
 
 
+@pytest.mark.parametrize("address", ["/", "/ui/all", "/ui/search?q=lamp"])
+def test_a_title_alone_has_the_room_that_its_line_has(page: Page, ada: Reader, paper: Digest, address: str):
+    """A reason has what a long title leaves, and beside an open article the source has a line of its own."""
+    Item.objects.update(title="A lamp that shines on everything that comes and goes. " * 3)
+    Item.objects.filter(pk=Item.objects.latest("pk").pk).update(title="A lamp")
+    Source.objects.update(title="Gazette")
+    Reader.objects.update(list_density="compact")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(address)
+    page.mouse.move(0, 0)
+    row = page.locator("article.item", has_text="everything").first
+    widths = "row => [row.offsetWidth, ...['h2', '.meta'].map((one) => row.querySelector(one).offsetWidth)]"
+    whole, title, source = row.evaluate(widths)
+    assert title >= whole - source - 90, "a gap, and why"
+    expect(row.locator(".why-short > a, .why > summary").first).to_be_in_viewport(ratio=1)
+    assert page.evaluate(CUT, "article .chip") == []
+    row.locator("a[data-open]").click()
+    page.locator("[data-pane-item]").wait_for()
+    whole, title, source = row.evaluate(widths)
+    assert title == whole >= 480 and row.evaluate("one => one.offsetHeight") <= 48
+    assert row.locator("h2").evaluate("one => one.scrollLeft") == 0
+    assert page.evaluate(CUT, ".river .meta bdi") == []
+
+
+@pytest.mark.parametrize("density", ["compact", "comfortable"])
+def test_a_name_in_the_lists_beside_is_one_line_and_whole_in_its_title(
+    page: Page, ada: Reader, paper: Digest, density: str
+):
+    ada.subscriptions.update(folder="Programming", own_name=NAME)
+    Reader.objects.update(list_density=density)
+    for width in (1280, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto("/ui/all")
+        page.locator(".side summary").first.click()
+        page.locator("a[data-open]").first.click()
+        page.locator("[data-pane-item]").wait_for()
+        folder, long = (page.locator(".side a", has_text=name).first for name in ("Programming", NAME))
+        assert page.evaluate(CUT, ".side .folder > p bdi") == []
+        expect(long).to_have_attribute("title", NAME)
+        heights = [one.evaluate("one => one.offsetHeight") for one in (folder, long)]
+        assert heights == ([24, 24] if density == "compact" else [30, 30])
+
+
 def test_an_opening_is_two_lines_of_a_phone_and_one_of_a_wide_screen(page: Page, ada: Reader):
     fresh_item(ada, title="A lamp", text=OPENING)
     for address in ("/", "/ui/all"):
