@@ -4,6 +4,8 @@ import { announce, ask, post, words } from "./http.js";
 
 const TEXT = words("suggestion-words");
 const UNDO_AFTER_MS = 700;
+// How long an answered card keeps its room under a pointer that stays.
+const ROOM_MS = 2000;
 const WAITING = "[data-card]:not(.done, [data-over])";
 let applied = false;
 let renewals = 0;
@@ -81,7 +83,7 @@ async function acceptAll(form) {
 
 /** Let the cards shrink, and show what became of them: the one button for all of them stands below where they were. */
 function shrink() {
-  for (const card of cards.querySelectorAll("[data-card]")) card.style.minHeight = "";
+  for (const card of cards.querySelectorAll("[data-card]")) card.style.minHeight = "0px";
   cards.querySelector("[data-card]").scrollIntoView({ block: "nearest" });
 }
 
@@ -142,7 +144,7 @@ function disable(card, off) {
   card.querySelectorAll("button").forEach((button) => { button.disabled = off; });
 }
 
-// The card keeps its height, so that nothing moves under the pointer.
+// The card keeps its height for a moment, so that nothing moves under the pointer.
 // What an answer teaches comes in English, as all that programs are told, and is shown in the reader's language.
 function finish(card, verb, teaches) {
   const text = TEXT.done[verb];
@@ -160,6 +162,9 @@ function finish(card, verb, teaches) {
   card.style.minHeight = `${card.getBoundingClientRect().height}px`;
   card.replaceChildren(told, undoOf(card), ...(whyNot ? [reasonsOf(whyNot)] : []));
   card.classList.add("done");
+  const close = () => (card.style.minHeight = "0px");
+  card.addEventListener("pointerleave", close, { once: true });
+  setTimeout(close, ROOM_MS);
   recount();
   const isLast = !cards.querySelector("[data-card]:not(.done)");
   announce(`${text}: ${title}. ${taught.textContent} ${isLast ? allDone(told) : ""}`.trim());
