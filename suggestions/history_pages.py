@@ -23,7 +23,7 @@ from digest.requests import reader_of
 from digest.throttling import DECIDE, rate_limited
 from ranking.common.text import topic_key
 from ranking.config_body import body_effective
-from ranking.config_words import LEARNED_OVERNIGHT, cause_words, change_words, sources_named
+from ranking.config_words import LEARNED_OVERNIGHT, REDONE, cause_words, change_words, sources_named
 from ranking.entities import EffectiveConfig
 from ranking.former_texts import text_today
 from ranking.language import stored_text
@@ -271,9 +271,13 @@ def history_undo(request: HttpRequest) -> HttpResponse:
 
 
 def undone_words(*, reader_id: UUID, row: VersionRow | None) -> str:
-    """Return the sentence after an undo: `row` is the version of the settings that it made, if any."""
+    """Return the sentence after an undo: `row` is the version of the settings that it made, if any.
+
+    The undo of an undo brings a change back, and says so.
+    """
     if row is None:
         return f"{_('Undone')}."
     names = reader_source_titles(reader_id=reader_id, keys=sources_named(row.changes))
     words = _few([change_words(change, names) for change in row.changes], CHANGES_SHOWN, "; ")
-    return f"{_('Undone')}: {words}."
+    head = _("On again") if row.cause_ref.startswith(REDONE) else _("Undone")
+    return f"{head}: {words}."

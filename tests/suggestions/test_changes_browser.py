@@ -43,13 +43,13 @@ def test_an_accepted_suggestion_is_told_marked_and_undone(page: Page, ada: Reade
     undos.first.click()
     expect(page.locator(".messages")).to_contain_text("unread again")
     changed = page.locator("article.item h2").all_inner_texts()
-    for told, order, weight in (
-        ("You undid a suggestion", first, 1.0),
-        ("You brought back what you had undone", changed, 1.3),
-        ("You undid a change", first, 1.0),
+    for told, said, order, weight in (
+        ("You undid a suggestion", "Undone: ", first, 1.0),
+        ("You brought back what you had undone", "On again: ", changed, 1.3),
+        ("You undid a change", "Undone: ", first, 1.0),
     ):
         strip.get_by_role("button", name="Undo").click()
-        expect(page.locator(".messages")).to_contain_text("Undone: ")
+        expect(page.locator(".messages")).to_contain_text(said)
         expect(strip).to_contain_text(told)
         assert page.locator("article.item h2").all_inner_texts() == order
         assert config_effective(reader_id=ada.pk).weight("gazette.example") == weight

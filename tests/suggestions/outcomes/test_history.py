@@ -405,7 +405,7 @@ def test_an_undo_of_an_undo_brings_back_exactly_what_was_undone_and_says_so(
         body = undo(page, "version", number)
         assert state(ada) == wanted
         assert body.index(said) < body.index("<li>", body.index(said)), "the newest row"
-        assert "Undone: " in body
+        assert ("On again: " in body, "Undone: " in body) == (said == BACK, said == UNDONE)
     assert "There is nothing left of that change to undo." in undo(page, "version", 2)
     assert state(ada) == after
 
@@ -442,7 +442,7 @@ def test_an_undo_on_today_is_told_as_one_and_taken_back_under_history(page: Clie
     assert page.post("/ui/changes/undo", {"version": "1"}).url == "/"
     body = body_of(page)
     assert UNDONE in body and "You went back" not in body
-    assert "Undone: “chess” joined your interests." in undo(page, "version", 2)
+    assert "On again: “chess” joined your interests." in undo(page, "version", 2)
     assert state(ada)["topics"] == ["chess"] and BACK in body_of(page)
 
 
