@@ -6,7 +6,8 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -22,6 +23,7 @@ from digest.feeds.address_checks import check_address
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
 from digest.feeds.selectors import subscription_of, subscriptions_exist
 from digest.llm.switch_hint import model_hint
+from digest.models import Reader
 from digest.requests import reader_of
 from digest.sources.adding import feed_add, feed_readdress
 from digest.sources.change_views import move_words, removal_read
@@ -38,7 +40,7 @@ from digest.sources.subscriptions import opml_export
 from digest.sources.weights import source_pin, source_rules_choose, sources_weigh
 from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, rate_limited
 from ranking.config_words import AVOIDED, CHOICES, LOCKED, OPEN
-from ranking.entities import InvalidSetting, RankingError
+from ranking.entities import RankingError
 from ranking.language import thousands
 from ranking.selectors import config_effective
 from ranking.setting_scale import weight_read
@@ -280,70 +282,65 @@ def _page(
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def source(request: HttpRequest, feed_id: int) -> HttpResponse:
-    """Show one subscription: feed health, weight, folder, and whether models may read it. A POST changes it.
+    """Show one subscription: feed health, weight, rules, folder, and whether models may read it.
 
-    With `level` a POST sets the weight, and a GET shows why a weight cannot be set. With `pin` a POST sets
-    which suggestions are allowed for the source, with `rules` its shelf life, daily limit and kept places.
+    A POST saves all parts that it brings: `level` the weight, `rules` the shelf life, daily limit and kept
+    places, `pin` the suggestions allowed for the source, `folder` the subscription itself. If one part cannot
+    be saved, none is. A GET with `level` shows why a weight cannot be set.
     """
     reader = reader_of(request)
     lines = source_lines(reader, timezone.now())
     line = next((line for line in lines if line.subscription.feed_id == feed_id), None)
     if line is None:
         raise Http404(_("You do not read that feed."))
-    key = line.subscription.feed.source_id
-    if (pin := request.POST.get("pin")) in CHOICES:
-        source_pin(reader_id=reader.pk, source=key, pin=pin, now=timezone.now())
-        messages.success(request, _("Saved: {name}.").format(name=line.name))
-        return redirect("digest:source", feed_id)
-    if "rules" in request.POST:
-        return _rules_save(request, line)
+    key, sent = line.subscription.feed.source_id, request.POST
     current = {name: getattr(line.subscription, name) for name in SubscriptionForm.base_fields}
-    weighs = "level" in request.POST
-    form = SubscriptionForm(None if weighs else request.POST or None, initial=current, line=line)
-    typed = request.POST.get("level") or request.GET.get("level", "")
+    form = SubscriptionForm(sent if "folder" in sent else None, initial=current, line=line)
+    typed = (sent.get("level") or request.GET.get("level", "")).strip()
+    refused = ""
     try:
-        if weighs:
-            sources_weigh(
-                reader=reader, feed_ids=[feed_id], level=request.POST["level"].strip(), now=timezone.now()
-            )
-        elif typed:
+        if typed or "level" in sent:
             weight_read(typed)
-        refused = ""
-    except InvalidSetting as error:
+        if sent and (not form.is_bound or form.is_valid()):
+            _source_save(reader, line, sent, form)
+            saved = subscription_of(reader_id=reader.pk, feed_id=feed_id) or line.subscription
+            messages.success(request, _("Saved: {name}.").format(name=saved.name))
+            return redirect("digest:source", feed_id)
+    except RankingError as error:
         refused = error.message
-    if request.method == "POST" and not refused and (weighs or form.is_valid()):
-        if not weighs:
-            edit = SubscriptionEdit(**form.cleaned_data)
-            subscription_change(reader=reader, feed_id=feed_id, edit=edit, now=timezone.now())
-        saved = subscription_of(reader_id=reader.pk, feed_id=feed_id) or line.subscription
-        messages.success(request, _("Saved: {name}.").format(name=saved.name))
-        return redirect("digest:sources")
     folders = sorted({line.folder for line in lines if line.folder}, key=str.casefold)
     config = config_effective(reader_id=reader.pk).config
     pinned = LOCKED if key in config.locked else AVOIDED if key in config.avoided else OPEN
-    pins = [(code, _(words), code == pinned) for code, words in CHOICES.items()]
+    pins = [(code, _(words), code == sent.get("pin", pinned)) for code, words in CHOICES.items()]
     page = {"form": form, "line": line, "folders": folders, "refused": refused, "typed": typed or line.figure}
-    page |= rules_context(reader, key, config, timezone.now())
+    page |= rules_context(reader, key, config, sent if "rules" in sent else None, timezone.now())
     page |= {"pins": pins, "spark": source_sparks(reader_id=reader.pk, now=timezone.now()).get(key, ())}
     return render(request, "digest/source.html", page, status=422 if form.errors or refused else 200)
 
 
-def _rules_save(request: HttpRequest, line: SourceLine) -> HttpResponse:
-    """Save the rules for a source, and show its page again."""
-    try:
+@transaction.atomic
+def _source_save(reader: Reader, line: SourceLine, sent: QueryDict, form: SubscriptionForm) -> None:
+    """Save the parts of a source's page that were sent. Raises `RankingError`, and then saves nothing.
+
+    A weight as it was is left alone: saved again, it would stay for two weeks.
+    """
+    now, feed_id, key = timezone.now(), line.subscription.feed_id, line.subscription.feed.source_id
+    if (level := sent.get("level", line.figure).strip()) != line.figure:
+        sources_weigh(reader=reader, feed_ids=[feed_id], level=level, now=now)
+    if (pin := sent.get("pin")) in CHOICES:
+        source_pin(reader_id=reader.pk, source=key, pin=pin, now=now)
+    if "rules" in sent:
         source_rules_choose(
-            reader_id=reader_of(request).pk,
-            source=line.subscription.feed.source_id,
-            shelf_life=request.POST.get("shelf_life", ""),
-            daily_limit=request.POST.get("daily_limit", ""),
-            never_missed="never_missed" in request.POST,
-            now=timezone.now(),
+            reader_id=reader.pk,
+            source=key,
+            shelf_life=sent.get("shelf_life", ""),
+            daily_limit=sent.get("daily_limit", ""),
+            never_missed="never_missed" in sent,
+            now=now,
         )
-    except RankingError as error:
-        messages.error(request, error.message)
-    else:
-        messages.success(request, _("Saved: {name}.").format(name=line.name))
-    return redirect("digest:source", line.subscription.feed_id)
+    if form.is_bound:
+        edit = SubscriptionEdit(**form.cleaned_data)
+        subscription_change(reader=reader, feed_id=feed_id, edit=edit, now=now)
 
 
 @login_required

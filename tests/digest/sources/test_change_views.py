@@ -8,6 +8,7 @@ from digest.models import Feed, Reader, Subscription
 from ranking.config_body import ConfigEdit
 from ranking.selectors import config_effective
 from ranking.services import config_edit
+from ranking.source_rules import SourceRules, rules_of
 from tests.support.browser import done_yesterday, messages_in, subscribe
 
 PAGE, CHANGE = "/ui/sources", "/ui/sources/change"
@@ -178,6 +179,47 @@ def test_the_exact_weight_of_one_source_is_set_on_its_page_and_kept_where_it_is_
     assert answer.status_code == 422 and 'value="7"' in answer.content.decode()
     assert "number between 0.1 and 2.0; you gave 7" in answer.content.decode()
     assert Subscription.objects.get(feed_id=feeds[0]).folder == "News", "a weight leaves the folder alone"
+
+
+WHOLE_PAGE = {
+    "level": "1.35", "rules": "1", "shelf_life": "24", "daily_limit": "3", "never_missed": "on",
+    "pin": "locked", "own_name": "Mine", "folder": "Kept", "ai_enabled": "on",
+}  # fmt: skip
+
+
+def test_one_save_of_a_sources_page_keeps_every_change_on_it(page: Client, ada: Reader, feeds: list[int]):
+    address = f"{PAGE}/{feeds[0]}"
+    body = page.get(address).content.decode()
+    form = body[body.index("novalidate") : body.index("</form>", body.index("novalidate"))]
+    assert all(f'name="{name}"' in form for name in (*WHOLE_PAGE, "in_today")), "one form"
+    assert form.index('name="in_today"') < form.index('name="daily_limit"') < form.index('id="filing"')
+    assert page.post(address, WHOLE_PAGE).url == address
+    config = config_effective(reader_id=ada.pk).config
+    row = Subscription.objects.get(feed_id=feeds[0])
+    assert config_effective(reader_id=ada.pk).weights() == {"s0.example": 1.35}
+    assert rules_of(config, "s0.example") == SourceRules(24, 3, True) and "s0.example" in config.locked
+    assert (row.own_name, row.folder, row.in_today) == ("Mine", "Kept", False)
+    assert page.post(address, WHOLE_PAGE).url == address
+    assert config_effective(reader_id=ada.pk).config.version == config.version, "nothing is saved twice"
+
+
+@pytest.mark.parametrize("wrong", [{"level": "7"}, {"daily_limit": "99"}, {"own_name": "x" * 2_000}])
+def test_what_cannot_be_saved_on_a_sources_page_saves_nothing_and_keeps_what_was_typed(
+    page: Client, ada: Reader, feeds: list[int], wrong: dict[str, str]
+):
+    answer = page.post(f"{PAGE}/{feeds[0]}", WHOLE_PAGE | wrong)
+    body = answer.content.decode()
+    assert answer.status_code == 422 and config_effective(reader_id=ada.pk).config.version == 0
+    assert Subscription.objects.get(feed_id=feeds[0]).folder == "News"
+    assert 'value="24" selected' in body and 'value="locked" selected' in body and 'value="Kept"' in body
+    assert 'name="never_missed" aria-describedby="missed-hint" checked' in body
+
+
+def test_a_weight_that_was_left_as_it_was_is_not_the_readers_own(page: Client, ada: Reader, feeds: list[int]):
+    page.post(f"{PAGE}/{feeds[0]}", WHOLE_PAGE | {"level": "usual"})
+    figure = page.get(f"{PAGE}/{feeds[0]}").content.decode().split('name="level"')[1].split('value="')[1]
+    page.post(f"{PAGE}/{feeds[0]}", WHOLE_PAGE | {"level": figure.split('"')[0]})
+    assert config_effective(reader_id=ada.pk).weights() == {}
 
 
 @pytest.mark.parametrize("number", [3, 300])
