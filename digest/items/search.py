@@ -21,10 +21,14 @@ from digest.items.search_query import (
     Term,
     query_correct,
     query_terms,
+    terms_as_beginnings,
     terms_begin,
+    terms_begun_also,
     terms_correct,
     terms_fuzzy,
+    terms_literal,
     terms_loosen,
+    terms_short,
     terms_whole,
     word_is_marks,
 )
@@ -191,22 +195,24 @@ def items_search(
     are found, and muted items only among the saved ones. Any text is a valid query
     (`digest.items.search_query`). Without a word to search for, nothing is found.
 
-    Three queries, one more with mutes, one more in a folder. If nothing is found, some more, at most one per
-    word. If one takes too long, only whole words are searched.
+    Three queries, one more with mutes, one more in a folder, one more for each word of three letters beside
+    OR. If nothing is found, some more, at most one per word. If one takes too long, only whole words are
+    searched.
     """
     terms, page = query_terms(query), min(max(page, 1), PAGES_MAX)
     if all(term.excluded for term in terms):
         return SearchPage((), 0, terms, page)
     mutes = MuteFilter() if filters.saved else mutes_in_force(reader_id=reader_id, now=now)
     search = _Search(reader_id, filters, order, mutes, now, _feeds_of(reader_id, filters))
-    stopped = False
+    stopped, begun = False, terms_begin(terms)
     try:
-        tried, matches = search.first_page(terms_begin(terms), page)
+        begun = search.alternatives(begun)
+        tried, matches = search.first_page(begun, page)
     except SearchTooLong:
         stopped, tried = True, terms_whole(terms)
         matches = search.page_in_time(tried, page)
     instead = query_correct(query, terms, tried) if matches.ids and not stopped else ""
-    is_other = tried != terms_begin(terms) or not matches.whole
+    is_other = tried != begun or not matches.whole
     loose = bool(matches.ids) and not instead and not stopped and is_other
     items = Item.objects.filter(pk__in=matches.ids).select_related("source").in_bulk()
     found = tuple(items[pk] for pk in matches.ids if pk in items)
@@ -328,8 +334,8 @@ class _Search:
     def spellings(self, terms: Sequence[Term]) -> Iterator[tuple[Term, ...]]:
         """Yield the terms as typed, then as beginnings of words, then with a typo corrected."""
         yield (*terms,)
-        tried = tuple(replace(term, begins=False, prefix=term.prefix or term.begins) for term in terms)
-        terms = tuple(replace(term, begins=False) for term in terms)
+        tried = terms_as_beginnings(terms)
+        terms = terms_literal(terms)
         if (looser := terms_loosen(terms)) not in (terms, tried):
             yield looser
         if (corrected := self.correction(terms)) != terms:
@@ -346,8 +352,17 @@ class _Search:
         texts = Item.objects.filter(pk__in=ids).values_list("title", "text") if ids else []
         return terms_correct(fuzzy, [f"{title} {text}" for title, text in texts])
 
-    def _is_known(self, term: Term) -> bool:
-        return bool(self._matches((term,), 1, 0, "newest").ids)
+    def alternatives(self, terms: tuple[Term, ...]) -> tuple[Term, ...]:
+        """Return the terms; short words of OR that no item has begin longer ones, as without OR.
+
+        One query for each short word.
+        """
+        short = terms_short(terms)
+        rest = [term for term in terms if not any(one in short for one in terms_short((term,)))]
+        return terms_begun_also(terms, [one for one in short if not self._is_known(one, *rest)])
+
+    def _is_known(self, *terms: Term) -> bool:
+        return bool(self._matches(terms, 1, 0, "newest").ids)
 
     def _matches(self, terms: Sequence[Term], limit: int, offset: int, order: Order) -> _Matches:
         """Return the matches. None of the ids that pages can show is muted."""
@@ -368,7 +383,7 @@ class _Search:
         visible = [part.query.sql_with_params() for part in visible_ids(reader_id=self.reader_id)]
         visible_params = [param for _, params in visible for param in params]
         filters, filter_params = search_conditions(self.reader_id, self.filters, self.feeds)
-        literal = [replace(term, begins=False) for term in terms] if any(t.begins for t in terms) else []
+        literal = terms_literal(terms) if any(one.begins for term in terms for one in term.either) else ()
         if connection.vendor == "sqlite":
             template, score, by_score = _SQLITE, _BM25, f"{_worth_sqlite(self.now)}, id DESC"
             whole, whole_params = _SQLITE_WHOLE, [fts5_query(literal)]
@@ -471,8 +486,7 @@ def fts5_query(terms: Sequence[Term]) -> str:
             for one in term.either
             for form in one.indexed
         )
-        if term.begins:
-            forms += f' OR "{" ".join(term.beginning)}"*'
+        forms += "".join(f' OR "{" ".join(one.beginning)}"*' for one in term.either if one.begins)
         (excluded if term.excluded else wanted).append(f"({forms})")
     query = " AND ".join(wanted)
     return f"({query}) NOT ({' OR '.join(excluded)})" if excluded else query
@@ -488,8 +502,7 @@ def tsquery_of(terms: Sequence[Term]) -> str:
             for one in term.either
             for form in one.indexed
         )
-        if term.begins:
-            forms += f" | ({_phrase(term.beginning)}:*)"
+        forms += "".join(f" | ({_phrase(one.beginning)}:*)" for one in term.either if one.begins)
         query.append(f"{sign}({forms})")
     return " & ".join(query)
 

@@ -251,15 +251,42 @@ def word_is_marks(word: str) -> bool:
 
 
 def terms_begin(terms: Sequence[Term]) -> tuple[Term, ...]:
-    """Return the terms; the last that is not excluded may also begin a longer word, if plain and long."""
+    """Return the terms; the last that is not excluded may also begin a longer word, if plain and long.
+
+    So may each of the terms of which one suffices, because each alone would.
+    """
     last = max((n for n, term in enumerate(terms) if not term.excluded), default=None)
-    if last is None or not _is_plain(terms[last]) or not _is_long(terms[last], BEGINNING_CHARS):
+    if last is None:
         return (*terms,)
-    return (*terms[:last], replace(terms[last], begins=True), *terms[last + 1 :])
+    return (*terms[:last], _begun(terms[last]), *terms[last + 1 :])
+
+
+def _begun(term: Term) -> Term:
+    begins = _is_plain(term) and _is_long(term, BEGINNING_CHARS)
+    return replace(term, begins=begins or term.begins, others=tuple(map(_begun, term.others)))
+
+
+def terms_short(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """Return the last words of OR, each alone, that only begin a longer word if no item has them."""
+    last = [term for term in terms if not term.excluded][-1:]
+    short = (replace(one, others=()) for term in last if term.others for one in term.either)
+    return tuple(one for one in short if _is_plain(one) and not one.begins and _is_long(one, LOOSE_CHARS))
+
+
+def terms_begun_also(terms: Sequence[Term], those: Collection[Term]) -> tuple[Term, ...]:
+    """Return the terms; of the words of OR `those` may begin a longer word."""
+    return tuple(
+        replace(
+            term,
+            begins=term.begins or (bool(term.others) and replace(term, others=()) in those),
+            others=tuple(replace(one, begins=one.begins or one in those) for one in term.others),
+        )
+        for term in terms
+    )
 
 
 def _is_plain(term: Term) -> bool:
-    return not (term.exact or term.prefix or term.others)
+    return not (term.exact or term.prefix)
 
 
 def _is_long(term: Term, letters: int) -> bool:
@@ -269,11 +296,31 @@ def _is_long(term: Term, letters: int) -> bool:
 def terms_loosen(terms: Sequence[Term]) -> tuple[Term, ...]:
     """Return the terms with every plain word of three or more letters as the beginning of a longer word."""
     return tuple(
-        replace(term, prefix=True)
-        if _is_plain(term) and not term.excluded and _is_long(term, LOOSE_CHARS)
-        else term
+        replace(
+            term,
+            prefix=term.prefix or (_is_plain(term) and not term.excluded and _is_long(term, LOOSE_CHARS)),
+            others=terms_loosen(term.others),
+        )
         for term in terms
     )
+
+
+def terms_as_beginnings(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """Return the terms; those that may begin a longer word as its beginning alone."""
+    return tuple(
+        replace(
+            term,
+            begins=False,
+            prefix=term.prefix or term.begins,
+            others=terms_as_beginnings(term.others),
+        )
+        for term in terms
+    )
+
+
+def terms_literal(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """Return the terms as whole words, or as beginnings if typed so."""
+    return tuple(replace(term, begins=False, others=terms_literal(term.others)) for term in terms)
 
 
 def terms_whole(terms: Sequence[Term]) -> tuple[Term, ...]:
@@ -404,7 +451,7 @@ def _match_spans(text: str, terms: Sequence[Term]) -> list[tuple[int, int]]:
     """Return the spans of the terms in `text`, in order, none inside another."""
     sought = [one for term in terms if not term.excluded for one in term.either]
     wanted = [(form, one.prefix) for one in sought for form in one.forms]
-    wanted += [(term.words, True) for term in terms if term.begins]
+    wanted += [(one.words, True) for one in sought if one.begins]
     if not wanted:
         return []
     longest_first = sorted(wanted, key=lambda one: sum(map(len, one[0])), reverse=True)

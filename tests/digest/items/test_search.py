@@ -3,7 +3,7 @@
 import random
 import re
 import time
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 from django.db import connection
@@ -60,6 +60,30 @@ def test_one_of_two_words_suffices_with_or_and_not_leaves_out(ada: Reader):
     assert found(ada, "harbour AND tide") == found(ada, "harbour NOT lamp") == ["Tides on the pier"]
     assert found(ada, "tide or lamp") == [], "or is a word"
     assert plain(highlight("A lamp, a kettle", query_terms("kettle OR lamp"))) == "A [lamp], a [kettle]"
+
+
+def test_or_finds_all_that_each_of_its_words_finds_alone(ada: Reader):
+    words = ("rust", "rusty", "kotlin", "kotlins", "category", "spa", "spaces", "space", "zeppelins")
+    for n, word in enumerate(words):
+        fresh_item(ada, title=f"A {word} here {n}", text="Harbour" if n % 2 else "Port")
+    sought = ("rust", "kotl", "cat", "spa", "space", "zep", "zeppelin", "absent", "rus*", '"rusty here"')
+    for first, second in product(sought, repeat=2):
+        alone = {*found(ada, first), *found(ada, second)}
+        assert {*found(ada, f"{first} OR {second}")} == alone, (first, second)
+        port = {title for one in (first, second) for title in found(ada, f"port {one}")}
+        either = {*found(ada, f"port {first} OR {second}")}
+        assert either == port or not (found(ada, f"port {first}") and found(ada, f"port {second}"))
+
+
+def test_longer_words_of_or_come_last_and_are_told(ada: Reader, client: Client):
+    fresh_item(ada, title="Rusty gates", hours=1)
+    fresh_item(ada, title="Rust is old", hours=5)
+    fresh_item(ada, title="Kotlin is new", hours=9)
+    assert found(ada, "rust OR kotlin", order="newest") == ["Rust is old", "Kotlin is new", "Rusty gates"]
+    client.force_login(ada)
+    page = client.get("/ui/search", {"q": "rust OR kotlin"}).content.decode()
+    assert "3 items" in page and "longer words that begin so count less" in page
+    assert "<mark>Rusty</mark> gates" in page
 
 
 @pytest.mark.parametrize(
