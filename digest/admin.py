@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
@@ -10,14 +11,14 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import UserChangeForm
 from django.db.models import Model, QuerySet
 from django.forms.widgets import Script
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.dates import WEEKDAYS
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from digest.account_admin import is_below
-from digest.accounts.invitations import VALID, invitation_issue
+from digest.accounts.invitations import LOCAL_HOSTS, VALID, invitation_issue
 from digest.accounts.services import reader_delete
 from digest.feed_admin import feed_named
 from digest.items.search import items_with_words
@@ -317,6 +318,11 @@ SHOWN_ONCE = (
     'This link is for one person and is shown only now: <code id="invitation-link">{}</code> '
     '<button type="button" data-copy="invitation-link" data-copied="Copied" hidden>Copy</button>'
 )
+LOCAL_LINK = "This link works on this machine alone. Set SITE_URL to the address that readers use."
+SIGNUP_WORDS = {
+    "open": "SIGNUP=open: anybody may sign up anyway, without an invitation.",
+    "closed": "SIGNUP=closed: nobody may sign up, with an invitation neither.",
+}
 
 
 @admin.register(Invitation)
@@ -339,9 +345,31 @@ class InvitationAdmin(OperatorAdmin):
         """Return the operator's own name for a new invitation."""
         return {"invited_by": request.user.get_username()}
 
+    def changelist_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        """Show the invitations, and say if the setting makes them useless."""
+        _signup_say(request)
+        return super().changelist_view(request, *args, **options)
+
+    def add_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        """Show the form of a new invitation, and say if the setting makes it useless."""
+        _signup_say(request)
+        return super().add_view(request, *args, **options)
+
     def save_model(self, request: HttpRequest, obj: Invitation, form: Any, change: bool) -> None:
-        """Create the invitation and show its link to the operator, once."""
+        """Create the invitation and show its link to the operator, once.
+
+        If SITE_URL names this machine alone, the link leads to the address that the operator came to.
+        """
         days = timedelta(days=form.cleaned_data["days"])
         row, link = invitation_issue(note=obj.note, now=timezone.now(), valid=days, invited_by=obj.invited_by)
         obj.pk = row.pk
+        if urlsplit(link).hostname in LOCAL_HOSTS:
+            link = request.build_absolute_uri(urlsplit(link).path)
         messages.warning(request, format_html(SHOWN_ONCE, link))
+        if urlsplit(link).hostname in LOCAL_HOSTS:
+            messages.warning(request, LOCAL_LINK)
+
+
+def _signup_say(request: HttpRequest) -> None:
+    if request.method == "GET" and settings.SIGNUP in SIGNUP_WORDS:
+        messages.info(request, SIGNUP_WORDS[settings.SIGNUP])

@@ -11,6 +11,9 @@ from django.utils.timezone import localtime
 
 from advisor.admin.runs import run_state
 from advisor.models import Run
+from advisor.run.status_words import last_run_message
+from advisor.selectors import ACTIVE_STATUSES, feedback_missing, run_reason, run_suggestions_count
+from digest.feedback.selectors import feedback_counts
 from digest.feeds.selectors import in_trouble
 from digest.models import Delivery, Digest, Feed, Reader, Subscription
 from ranking.common.admin import Fact
@@ -22,7 +25,7 @@ TIME: Final = "j F Y, H:i"
 
 @register.simple_tag
 def reader_facts(reader: Reader, operator: Reader) -> list[Fact]:
-    """Return what `operator` may know of this reader's state; at most six queries."""
+    """Return what `operator` may know of this reader's state; at most nine queries."""
     parts = ((Subscription, _feeds), (Digest, _digest), (Delivery, _mail), (Run, _run))
     return [fact for model, part in parts if _may_view(operator, model) for fact in part(reader)]
 
@@ -64,8 +67,25 @@ def _run(reader: Reader) -> Iterator[Fact]:
     last = Run.objects.filter(reader=reader).order_by("-created_at").first()
     words = f"{run_state(last)}, {_time(last.created_at)}" if last else "none yet"
     yield Fact("Last run", words, _row(last) if last else "")
+    counts = feedback_counts(reader_id=reader.pk)
+    days = f" over {counts.days:,} day{'s' * (counts.days != 1)}" if counts.total else ""
+    yield Fact("Ratings", f"{counts.total:,}{days}, {counts.tagged:,} with a reason")
     waiting = len(suggestions_pending(reader_id=reader.pk))
     yield Fact("Suggestions to answer", f"{waiting:,}")
+    if not waiting:
+        yield Fact("Why there are none", _why_none(reader, last))
+
+
+def _why_none(reader: Reader, last: Run | None) -> str:
+    """Return what the reader still lacks for a run, or the stored result of the last one and its time."""
+    if missing := feedback_missing(reader_id=reader.pk):
+        return missing
+    if last is None:
+        return "The advisor has not looked yet; it does so about once a week."
+    if last.status in ACTIVE_STATUSES:
+        return "A run is waiting or under way."
+    created = run_suggestions_count(run_id=last.pk)
+    return f"{last_run_message(last.status, created, run_reason(last))} (looked {_time(last.created_at)})"
 
 
 def _time(at: object) -> str:

@@ -26,6 +26,8 @@ from digest.models import Invitation, Reader
 # 256 bits cannot be guessed, so a plain SHA-256 needs no salt (NIST SP 800-63B, 5.1.2.2).
 SECRET_BYTES: Final = 32
 VALID: Final = timedelta(days=7)
+# A link to one of these hosts works on this machine alone.
+LOCAL_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 # The session key of the invitation's secret, until its owner has signed up, perhaps at a provider.
 SESSION_KEY: Final = "invitation"
 # The number of our advisory lock. Any number works that no other advisory lock of the database uses.

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from html import unescape
 
 import pytest
 from django.contrib import admin
@@ -226,6 +227,32 @@ def test_a_readers_page_begins_with_facts_and_asks_in_plain_words(site, ada, now
     assert page(Run, "change", run.pk) in body and page(Digest, "change", Digest.objects.get().pk) in body
     assert ">Monday</option>" in body and ">Deutsch</option>" in body and ">07:00</option>" in body
     assert "Staff status" not in body
+
+
+def reader_facts_of(site, reader) -> dict[str, str]:
+    body = site.get(page(Reader, "change", reader.pk)).content.decode()
+    found = re.findall(r"<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", body)
+    return {name: unescape(re.sub("<[^>]*>", "", words)) for name, words in found}
+
+
+def test_a_readers_page_says_why_no_suggestion_waits(site, ada, now, settings):
+    source = SourceFactory()
+    SubscriptionFactory(reader=ada, feed=FeedFactory(source=source))
+    for item in ItemFactory.create_batch(3, source=source):
+        feedback_set(reader=ada, item_id=item.id, useful=True, tags=["depth"], now=now)
+    facts = reader_facts_of(site, ada)
+    assert facts["Ratings"] == "3 over 1 day, 3 with a reason"
+    assert "Rate 47 more headlines" in facts["Why there are none"]
+    settings.ADVISOR_MIN_ITEMS, settings.ADVISOR_MIN_DAYS, settings.ADVISOR_MIN_TAGGED = 1, 1, 1
+    assert "has not looked yet" in reader_facts_of(site, ada)["Why there are none"]
+    run = Run.objects.create(
+        reader=ada, day=now.date(), trigger="scheduled", status="completed", created_at=now,
+        message="Nothing was clear enough to ask.",
+    )  # fmt: skip
+    told = reader_facts_of(site, ada)["Why there are none"]
+    assert told.startswith("Nothing was clear enough to ask. (looked 18 March 2026")
+    Run.objects.filter(pk=run.pk).update(status="running")
+    assert reader_facts_of(site, ada)["Why there are none"] == "A run is waiting or under way."
 
 
 def test_readers_have_no_business_there(ada, db):

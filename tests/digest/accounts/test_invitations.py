@@ -178,3 +178,40 @@ def test_of_two_who_take_one_name_at_once_one_gets_it(
     assert left == (2 if way == "open" else 1), "who got no account keeps the invitation"
     # Who comes second is led back to the form or, a moment later, finds it refused.
     assert set(codes) <= {200, 302}
+
+
+def invitation_made(operator: Reader, host: str) -> str:
+    admin = Client(headers={"Host": host})
+    admin.force_login(operator)
+    data = {"note": "Ben", "invited_by": "Olga", "days": 3}
+    return admin.post("/admin/digest/invitation/add/", data, follow=True).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("site", "host", "start", "is_warned"),
+    [
+        ("http://127.0.0.1:8000", "192.168.1.7:8501", "http://192.168.1.7:8501", False),
+        ("http://127.0.0.1:8000", "localhost:8501", "http://localhost:8501", True),
+        ("https://news.example.org", "192.168.1.7:8501", "https://news.example.org", False),
+    ],
+)
+def test_a_link_leads_to_where_the_operator_came_from_unless_the_site_has_an_address(
+    operator: Reader, settings, site: str, host: str, start: str, is_warned: bool
+):
+    settings.SIGNUP, settings.SITE_URL, settings.ALLOWED_HOSTS = "invite", site, ["*"]
+    page = invitation_made(operator, host)
+    assert f'<code id="invitation-link">{start}/invitation/' in page
+    assert ("This link works on this machine alone" in page) is is_warned
+
+
+@pytest.mark.parametrize(
+    ("signup", "words"),
+    [("open", "anybody may sign up anyway"), ("closed", "nobody may sign up"), ("invite", "")],
+)
+def test_the_page_of_invitations_says_if_they_are_no_use(operator: Reader, settings, signup: str, words: str):
+    settings.SIGNUP = signup
+    admin = Client()
+    admin.force_login(operator)
+    for path in ("/admin/digest/invitation/", "/admin/digest/invitation/add/"):
+        page = admin.get(path).content.decode()
+        assert words in page and ("SIGNUP=" in page) is bool(words)
