@@ -26,7 +26,7 @@ from digest.feeds.addresses import address_label, feed_address
 from digest.feeds.fetch_batch import feeds_fetch
 from digest.feeds.health import QUIET_AFTER, FeedCondition, feed_condition
 from digest.feeds.identity import FILE_PREFIX, SOURCE_KEY_MAX_CHARS, URN_PREFIX
-from digest.feeds.problem_words import problem_words
+from digest.feeds.problem_words import note_words, problem_words
 from digest.feeds.selectors import NEWSLETTER_PREFIX, feed_facts, in_trouble, is_read
 from digest.feeds.services import SourceMove, feeds_check, feeds_pause, source_move, source_move_plan
 from digest.models import Feed, Source, Subscription
@@ -40,12 +40,15 @@ CONDITIONS: dict[FeedCondition, Callable[[datetime], Q]] = {
     FeedCondition.FAILING: lambda now: Q(state=Feed.State.ACTIVE, failures__gt=0),
     FeedCondition.GONE: lambda now: Q(state=Feed.State.GONE),
     FeedCondition.REFUSED: lambda now: Q(state=Feed.State.REFUSED),
-    FeedCondition.QUIET: lambda now: _HEALTHY & Q(last_new_at__lt=now - QUIET_AFTER),
+    FeedCondition.DOUBTFUL: lambda now: _HEALTHY & ~Q(note=""),
+    FeedCondition.QUIET: lambda now: _HEALTHY & Q(note="", last_new_at__lt=now - QUIET_AFTER),
     FeedCondition.NEW: lambda now: Q(state=Feed.State.ACTIVE, failures=0, last_fetched_at=None),
     FeedCondition.PAUSED: lambda now: Q(state=Feed.State.PAUSED),
     FeedCondition.IMPORTED: lambda now: Q(state=Feed.State.IMPORTED),
     FeedCondition.WAITING: lambda now: Q(state=Feed.State.WAITING),
-    FeedCondition.FINE: lambda now: _HEALTHY & (Q(last_new_at=None) | Q(last_new_at__gte=now - QUIET_AFTER)),
+    FeedCondition.FINE: lambda now: (
+        _HEALTHY & Q(note="") & (Q(last_new_at=None) | Q(last_new_at__gte=now - QUIET_AFTER))
+    ),
 }
 
 
@@ -153,6 +156,10 @@ class KindFilter(admin.SimpleListFilter):
 TO_DO: dict[FeedCondition, str] = {
     FeedCondition.FINE: "Nothing.",
     FeedCondition.NEW: "Nothing: a worker fetches it within minutes. If not, see Health on the first page.",
+    FeedCondition.DOUBTFUL: (
+        "Look at its document: only its publisher can mend it. If another address has the feed, its readers "
+        "type that on its page under Sources."
+    ),
     FeedCondition.QUIET: "Nothing: it answers, but has had nothing new for 60 days or more.",
     FeedCondition.FAILING: (
         "Nothing at first: it is tried again by itself, ever more rarely. If most feeds fail, the network of "
@@ -226,7 +233,7 @@ class FeedAdmin(FactsAdmin):
     @admin.display(description="why", ordering="error_code")
     def why(self, feed: Feed) -> str:
         """Return the feed's problem in words."""
-        return problem_words(feed.error_code, feed.error_message)
+        return problem_words(feed.error_code, feed.error_message) or note_words(feed.note)
 
     @admin.display(description="next fetch", ordering="next_check_at")
     def next_check(self, feed: Feed) -> datetime | None:
@@ -341,7 +348,9 @@ def _sentence(word: str, words: str) -> str:
 def _health(feed: Feed, now: datetime) -> str:
     """Return how the last fetch went, as readers are told."""
     error = problem_words(feed.error_code, feed.error_message)
-    return feed_health(feed.state, error, feed.failures, feed.last_fetched_at, now)
+    return feed_health(
+        feed.state, error, feed.failures, feed.last_fetched_at, now, note=note_words(feed.note)
+    )
 
 
 def _when(at: datetime | None) -> str:
@@ -353,7 +362,8 @@ def _last_fetch(feed: Feed) -> str:
     if not feed.last_fetched_at:
         return "never"
     code = feed.error_code.replace("_", " ")
-    return f"{_when(feed.last_fetched_at)}: {f'failed ({code})' if feed.failures else 'it answered'}"
+    well = f"it answered{f', but {feed.get_note_display()}' if feed.note else ''}"
+    return f"{_when(feed.last_fetched_at)}: {f'failed ({code})' if feed.failures else well}"
 
 
 def _items_words(feed: Feed, now: datetime) -> str:

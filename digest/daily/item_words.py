@@ -416,11 +416,12 @@ def feed_health(
     last_new: datetime | None = None,
     next_check: datetime | None = None,
     every_minutes: int | None = None,
+    note: str = "",
 ) -> str:
     """Return how a feed's last fetch went, when it last had something new, and when it is checked next.
 
-    `error` is what went wrong, in words for readers. For a healthy feed the interval of checks is named
-    instead of the next time.
+    `error` is what went wrong, and `note` what is odd, in words for readers. For a healthy feed the interval
+    of checks is named instead of the next time.
     """
     if state == FeedCondition.IMPORTED:
         words = _("Imported from files.")
@@ -441,7 +442,7 @@ def feed_health(
         last = _("Last fetched {ago}.").format(ago=age_words(fetched, now))
     news = _("The last new item came {ago}.").format(ago=age_words(last_new, now)) if last_new else ""
     often = _("Checked every {span}.").format(span=_span(every_minutes)) if every_minutes and fetched else ""
-    return " ".join(filter(None, (last, news, often)))
+    return " ".join(filter(None, (last, note, news, often)))
 
 
 def _failed_words(failures: int, fetched: datetime | None, now: datetime) -> str:

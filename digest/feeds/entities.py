@@ -112,7 +112,8 @@ class ParsedEntry(Storable):
 class ParsedFeed(Storable):
     """A feed document. `dropped` counts entries beyond the limit, `blank` those without text and link.
 
-    `ttl_minutes` is how long the document asks to be left alone, or None.
+    `ttl_minutes` is how long the document asks to be left alone, or None. `is_broken` says that it was no
+    well-formed XML even after repairs, so that entries may be missing.
     """
 
     LIMITS: ClassVar = {"title": 200}
@@ -123,6 +124,7 @@ class ParsedFeed(Storable):
     dropped: int = 0
     blank: int = 0
     ttl_minutes: int | None = None
+    is_broken: bool = False
 
 
 def feed_as_json(feed: ParsedFeed) -> dict[str, Any]:
@@ -145,6 +147,7 @@ def feed_from_json(body: Mapping[str, Any]) -> ParsedFeed:
         dropped=int(body["dropped"]),
         blank=int(body["blank"]),
         ttl_minutes=None if body["ttl_minutes"] is None else int(body["ttl_minutes"]),
+        is_broken=bool(body["is_broken"]),
     )
 
 
@@ -161,7 +164,7 @@ def _entry_from_json(entry: Mapping[str, Any]) -> ParsedEntry:
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """Counts for one ingested document. `dropped` and `blank` are as in `ParsedFeed`.
+    """Counts for one ingested document. `dropped`, `blank` and `is_broken` are as in `ParsedFeed`.
 
     `gap` is the mean time between its items, or None. `ttl_minutes` is the pause the document asks for.
     """
@@ -173,6 +176,7 @@ class IngestResult:
     blank: int = 0
     gap: timedelta | None = None
     ttl_minutes: int | None = None
+    is_broken: bool = False
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ class FeedCondition(StrEnum):
 
     FINE = "fine"
     NEW = "new"
+    DOUBTFUL = "doubtful"
     QUIET = "quiet"
     FAILING = "failing"
     GONE = "gone"
@@ -43,7 +44,8 @@ _NOT_POLLED: Final = (
 class FeedFacts:
     """The stored facts that a feed's condition follows from. Times are UTC.
 
-    `moving`: its address redirects for good, or another domain answers in its place.
+    `moving`: its address redirects for good, or another domain answers in its place. `note`: what is odd
+    about its last answer.
     """
 
     state: str
@@ -51,6 +53,7 @@ class FeedFacts:
     fetched_at: datetime | None = None
     last_new_at: datetime | None = None
     moving: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +80,15 @@ class FetchFacts:
 
 
 def feed_condition(facts: FeedFacts, *, now: datetime) -> FeedCondition:
-    """Return the feed's condition: a fixed state first, then failing, new, quiet, fine."""
+    """Return the feed's condition: a fixed state first, then failing, new, doubtful, quiet, fine."""
     if facts.state in _NOT_POLLED:
         return FeedCondition(facts.state)
     if facts.failures:
         return FeedCondition.FAILING
     if facts.fetched_at is None:
         return FeedCondition.NEW
+    if facts.note:
+        return FeedCondition.DOUBTFUL
     quiet = facts.last_new_at is not None and now - facts.last_new_at > QUIET_AFTER
     return FeedCondition.QUIET if quiet else FeedCondition.FINE
 

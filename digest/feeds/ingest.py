@@ -243,6 +243,7 @@ def _batch_ingest(batch: Documents, now: datetime) -> list[IngestResult]:
             blank=parsed.blank,
             gap=gap,
             ttl_minutes=parsed.ttl_minutes,
+            is_broken=parsed.is_broken,
         )
         for (_, parsed), plan, gap in zip(batch, plans, gaps, strict=True)
     ]

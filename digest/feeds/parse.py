@@ -9,6 +9,7 @@ thread of the site.
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin
 
@@ -92,11 +93,12 @@ def parse_checked(text: str, *, url: str) -> ParsedFeed:
     if not _is_xml(text):
         return _feed(feed_json_read(text), url, ttl_minutes=None)
     # feedparser and more, which the parent never needs.
-    from digest.feeds.feed_xml import entries_left, feed_xml_read  # noqa: PLC0415
+    from digest.feeds.feed_xml import LOOSE, entries_left, feed_xml_read  # noqa: PLC0415
 
-    raw, _ = feed_xml_read(text, url=url, entries_max=ENTRIES_MAX)
+    raw, path = feed_xml_read(text, url=url, entries_max=ENTRIES_MAX)
     left = entries_left(text, raw, ENTRIES_MAX)
-    return _feed(raw, url, ttl_minutes=document_ttl_minutes(text), left=left)
+    feed = _feed(raw, url, ttl_minutes=document_ttl_minutes(text), left=left)
+    return replace(feed, is_broken=path == LOOSE)
 
 
 def _is_xml(text: str) -> bool:

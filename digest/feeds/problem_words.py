@@ -44,6 +44,16 @@ _WHOSE: Final = {
     **dict.fromkeys(("parse_unavailable", "internal"), _OURS),
     "bad_port": _OPERATOR,
 }
+# What is odd about an answer that was read, by `Feed.note`.
+_NOTES: Final = {
+    "empty": gettext_noop("It answers, but its document has no entries."),
+    "broken": gettext_noop("It answers, but its document is broken, so that entries may be missing."),
+}
+
+
+def note_words(note: str) -> str:
+    """Return the sentence about a feed's `note`, "" without one."""
+    return _(_NOTES[note]) if note else ""
 
 
 def problem_words(code: str, message: str) -> str:

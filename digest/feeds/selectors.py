@@ -36,7 +36,7 @@ def in_trouble() -> Q:
 def feed_facts(feed: Feed) -> FeedFacts:
     """Return the facts that the feed's condition and trouble follow from. No query."""
     moving = bool(feed.moved_url or feed.answered_by)
-    return FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at, moving)
+    return FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at, moving, feed.note)
 
 
 def feeds_due(*, now: datetime) -> QuerySet[Feed]:

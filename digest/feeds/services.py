@@ -45,7 +45,7 @@ CLAIM_COLUMNS: Final = ("id", "next_check_at")
 SUCCESS_COLUMNS: Final = (
     *("etag", "last_modified", "last_fetched_at", "next_check_at", "check_minutes"),
     *("failures", "missing", "error_code", "error_message"),
-    *("moved_url", "moved_sightings", "moved_since", "last_new_at"),
+    *("moved_url", "moved_sightings", "moved_since", "last_new_at", "note"),
 )
 # A failure ends a row of redirects, so it clears them.
 FAILURE_COLUMNS: Final = (
@@ -241,7 +241,15 @@ def _success_row(answer: FeedAnswer, result: IngestResult, move: Move, now: date
         move.sightings,
         move.since,
         last_new_at,
+        feed.note if unchanged else _note(result),
     )
+
+
+def _note(result: IngestResult) -> str:
+    """Return what is odd about a document that was read, or ""."""
+    if result.is_broken:
+        return Feed.Note.BROKEN
+    return "" if result.items_seen else Feed.Note.EMPTY
 
 
 def failures_store(*, failures: Sequence[FeedFailure], now: datetime) -> None:

@@ -56,6 +56,10 @@ class Feed(models.Model):
         IMPORTED = "imported", "imported (never fetched)"
         WAITING = "waiting", "waiting (a newsletter without its reader's yes)"
 
+    class Note(models.TextChoices):
+        EMPTY = "empty", "its document has no entries"
+        BROKEN = "broken", "its document is broken"
+
     url = models.CharField(max_length=2000, unique=True)
     source = models.ForeignKey(Source, models.PROTECT, related_name="feeds")
     title = models.CharField(max_length=200, blank=True)
@@ -69,6 +73,14 @@ class Feed(models.Model):
     error_code = models.CharField(max_length=40, blank=True)
     error_message = models.CharField(max_length=300, blank=True)
     missing = models.PositiveIntegerField(default=0, help_text="Answers 404 in a row.")
+    note = models.CharField(
+        max_length=10,
+        choices=Note.choices,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="What is odd about its last answer, which was read.",
+    )
     check_minutes = models.PositiveIntegerField(
         default=60, help_text="The interval its own rhythm and its server's wishes lead to."
     )

@@ -18,7 +18,7 @@ from digest.feeds.connect import ADDRESS_QUESTION
 from digest.feeds.fetch import host_of
 from digest.feeds.health import FeedCondition, feed_condition, feed_counts, feed_trouble
 from digest.feeds.identity import web_url
-from digest.feeds.problem_words import problem_words
+from digest.feeds.problem_words import note_words, problem_words
 from digest.feeds.selectors import NEWSLETTER_PREFIX, feed_facts, subscriptions_of
 from digest.items.listing import feeds_read, unread_counts
 from digest.items.selectors import items_by_feed, mutes_in_force
@@ -314,6 +314,7 @@ def _source_line(
         last_new=feed.last_new_at,
         next_check=feed.next_check_at,
         every_minutes=feed.check_minutes,
+        note=note_words(feed.note),
     )
     if feed.own_address.startswith(NEWSLETTER_PREFIX):
         health = _("By mail. The last issue came {ago}.").format(ago=age_words(feed.last_new_at or now, now))

@@ -47,11 +47,12 @@ def feeds(db) -> list[Feed]:
     """Feeds in every state, fetched or not, failing or not, lively or not."""
     now = timezone.now()
     return [
-        FeedFactory(state=state, failures=failures, last_fetched_at=fetched, last_new_at=new)
+        FeedFactory(state=state, failures=failures, last_fetched_at=fetched, last_new_at=new, note=note)
         for state in Feed.State.values
         for failures in (0, 2)
         for fetched in (None, now - DAY)
         for new in (None, now - DAY, now - 70 * DAY)
+        for note in ("", "broken")
     ]
 
 

@@ -155,6 +155,39 @@ def test_another_failure_in_between_starts_the_count_of_missing_anew(site, now):
     assert (feed.missing, feed.failures) == (1, 4)
 
 
+ENTRY = "<item><title>Rain</title><guid>1</guid></item>"
+
+
+@pytest.mark.parametrize(
+    ("document", "note", "words"),
+    [
+        (f"<rss><channel><title>Rivers</title>{ENTRY}<<&&>", "broken", "its document is broken"),
+        ("<rss><channel><title>Rivers</title><<&&>", "broken", "its document is broken"),
+        ("<rss><channel><title>Rivers</title></channel></rss>", "empty", "its document has no entries"),
+    ],
+)
+def test_an_answer_that_is_broken_or_empty_is_read_and_told_of_until_a_good_one(
+    site, now, operator, client, document, note, words
+):
+    feed = ensure(site, "/feed", now)
+    site.expect_ordered_request("/feed").respond_with_data(document, headers={"ETag": '"1"'})
+    site.expect_ordered_request("/feed").respond_with_data(b"", status=304)
+    site.expect_ordered_request("/feed").respond_with_data(rss("Rain"))
+    client.force_login(operator)
+    for n in range(2):  # the second answer is that nothing has changed
+        assert round_(now + n * 48 * HOUR).as_dict()["ok"] == 1
+        feed.refresh_from_db()
+        assert (feed.note, feed.failures, feed.error_code) == (note, 0, "")
+        for path in ("/admin/digest/feed/", f"/admin/digest/feed/{feed.pk}/change/"):
+            page = client.get(path).content.decode()
+            assert words in page and "doubtful" in page.lower()
+    client.force_login(Reader.objects.get(username="cleo"))
+    assert words in client.get("/ui/sources").content.decode()
+    round_(now + 96 * HOUR)
+    feed.refresh_from_db()
+    assert feed.note == ""
+
+
 def test_a_host_that_was_asked_too_often_is_left_alone_with_all_its_feeds(site, now):
     site.expect_request("/a").respond_with_data(b"", status=429, headers={"Retry-After": "900"})
     for path in ("/a", "/b", "/c"):

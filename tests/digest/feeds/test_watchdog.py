@@ -83,6 +83,8 @@ def test_the_alarm_reaches_the_operators_by_mail_once(settings):
         ({"state": "active", "fetched_at": 0, "failures": 1}, FeedCondition.FAILING),
         ({"state": "active", "failures": 1}, FeedCondition.FAILING),
         ({"state": "active", "fetched_at": 0, "last_new_at": 61}, FeedCondition.QUIET),
+        ({"state": "active", "fetched_at": 0, "last_new_at": 61, "note": "empty"}, FeedCondition.DOUBTFUL),
+        ({"state": "active", "fetched_at": 0, "failures": 1, "note": "empty"}, FeedCondition.FAILING),
         ({"state": "gone", "failures": 3}, FeedCondition.GONE),
         ({"state": "paused"}, FeedCondition.PAUSED),
         ({"state": "imported", "failures": 3}, FeedCondition.IMPORTED),
