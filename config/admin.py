@@ -18,7 +18,7 @@ from config.jobs.lease import (
     night_retry_at,
     nightly_as_dict,
 )
-from config.jobs.night_words import step_words
+from config.jobs.night_words import step_state, step_words
 from config.models import NightlyReport
 from ranking.common.admin import ContextAdmin, ReadOnlyAdmin
 
@@ -45,8 +45,14 @@ class NightlyReportAdmin(ReadOnlyAdmin, ContextAdmin):
     @admin.display(description="failed steps")
     def failed(self, row: NightlyReport) -> str:
         """Return the names of the failed steps."""
-        broken = [step["name"] for step in nightly_as_dict(row)["steps"] if step["status"] == "failed"]
-        return ", ".join(broken) or "none"
+        states = {
+            step["name"]: step_state(step["name"], step["status"], step.get("counts") or {})
+            for step in nightly_as_dict(row)["steps"]
+        }
+        words = {"failed": "{}", "none read": "{} (no feed was read)"}
+        return (
+            ", ".join(words[state].format(name) for name, state in states.items() if state in words) or "none"
+        )
 
     def row_context(self, request: HttpRequest, row: NightlyReport | None) -> dict[str, Any]:
         """Return the steps of the run, and whether this user may release it now."""
@@ -55,7 +61,12 @@ class NightlyReportAdmin(ReadOnlyAdmin, ContextAdmin):
         releasable = night_is_leased(row, timezone.now()) and request.user.has_perm(MAY_RELEASE)
         night = nightly_as_dict(row)
         steps = [
-            {**step, "words": step_words(step["name"], step.get("counts") or {})} for step in night["steps"]
+            {
+                **step,
+                "words": step_words(step["name"], counts := step.get("counts") or {}),
+                "state": step_state(step["name"], step["status"], counts),
+            }
+            for step in night["steps"]
         ]
         return {"night": {**night, "steps": steps}, "retry_at": night_retry_at(row), "releasable": releasable}
 

@@ -23,11 +23,12 @@ from digest.daily.first_fetch import INLINE_REQUEST_S, INLINE_S
 from digest.daily.item_words import feed_health
 from digest.errors import DigestError
 from digest.feeds.addresses import address_label, feed_address
+from digest.feeds.entities import UNREACHABLE
 from digest.feeds.fetch_batch import feeds_fetch
-from digest.feeds.health import QUIET_AFTER, FeedCondition, feed_condition
+from digest.feeds.health import NETWORK_TO_DO, QUIET_AFTER, FeedCondition, feed_condition, network_message
 from digest.feeds.identity import FILE_PREFIX, SOURCE_KEY_MAX_CHARS, URN_PREFIX
 from digest.feeds.problem_words import note_words, problem_words
-from digest.feeds.selectors import NEWSLETTER_PREFIX, feed_facts, in_trouble, is_read
+from digest.feeds.selectors import NEWSLETTER_PREFIX, error_counts, feed_facts, in_trouble, is_read
 from digest.feeds.services import SourceMove, feeds_check, feeds_pause, source_move, source_move_plan
 from digest.models import Feed, Source, Subscription
 from digest.places import LOOKUPS
@@ -243,16 +244,17 @@ class FeedAdmin(FactsAdmin):
     def facts(self, request: HttpRequest, row: Feed) -> Iterator[Fact]:
         """Yield the feed's state, what to do about it, and the number of its readers, its fetches and items.
 
-        Three queries.
+        Three queries, and one more if no server answered.
         """
         now, kind = timezone.now(), kind_of(row)
         condition = feed_condition(feed_facts(row), now=now)
         readers = row.subscriptions.count()
         yield Fact("State", _sentence(condition.value, KIND_WORDS.get(kind) or _health(row, now)))
         is_unread = not readers and row.state == Feed.State.ACTIVE
-        yield Fact(
-            "What to do", "Nothing: without readers it is not fetched." if is_unread else TO_DO[condition]
-        )
+        to_do = "Nothing: without readers it is not fetched." if is_unread else TO_DO[condition]
+        if row.failures and row.error_code in UNREACHABLE and (offline := network_message(error_counts())):
+            to_do = f"{offline} {NETWORK_TO_DO}"
+        yield Fact("What to do", to_do)
         href = ""
         if request.user.has_perm("digest.view_subscription"):
             href = f"{reverse('admin:digest_subscription_changelist')}?feed__id__exact={row.pk}"
@@ -263,6 +265,12 @@ class FeedAdmin(FactsAdmin):
                 yield Fact("Next fetch", f"{_when(row.next_check_at)}; every {row.check_minutes:,} minutes")
         yield Fact("Last new item", _when(row.last_new_at))
         yield Fact("Items", _items_words(row, now))
+
+    def changelist_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        """Show the feeds, and say if most of them fail by this machine's own network."""
+        if request.method == "GET" and (offline := network_message(error_counts())):
+            messages.warning(request, f"{offline} {NETWORK_TO_DO}")
+        return super().changelist_view(request, *args, **options)
 
     def row_context(self, request: HttpRequest, row: Feed | None) -> dict[str, Any]:
         """Return the facts, and whether the feed can be fetched now."""

@@ -53,6 +53,11 @@ COUNTS = {
 }
 
 
+def step_state(step: str, status: str, counts: Mapping[str, Any]) -> str:
+    """Return a step's status, or that it was done without success: feeds failed, and none was read."""
+    return "none read" if step == "fetch" and counts.get("failed") and not counts.get("ok") else status
+
+
 def step_words(step: str, counts: Mapping[str, Any]) -> str:
     """Return what a step did, without zeros: "263 items prepared for topics, 3 topics renewed"."""
     known = COUNTS.get(step, {})

@@ -27,8 +27,8 @@ from config.jobs.lease import nightly_as_dict
 from config.models import NightlyReport
 from config.pulse.files import worker_has_pulse
 from config.readiness import is_ready, readiness
-from digest.feeds.health import mostly_failed, network_message
-from digest.feeds.selectors import fetching_trouble, in_trouble, is_read
+from digest.feeds.health import NETWORK_TO_DO, mostly_failed, network_message
+from digest.feeds.selectors import error_counts, fetching_trouble, in_trouble, is_read
 from digest.llm.providers import models_exist
 from digest.mail.render import mail_goes_out
 from digest.models import Delivery, Feed, Reader, Spend
@@ -65,9 +65,6 @@ HEALTH_TO_DO: Final = {
     "workers": "Restart the worker that is named (runbook: A worker that hangs).",
 }
 FEEDS_STALLED_TO_DO: Final = "Start the worker, or mend this machine’s network (runbook: TidingsFeedsLate)."
-NETWORK_TO_DO: Final = (
-    "Mend this machine’s network or its names (DNS). The feeds are tried again by themselves."
-)
 FEEDS_TO_DO: Final = "The list says why each one fails. Failing ones are tried again by themselves."
 MAILBOX_TO_DO: Final = "Correct NEWSLETTERS_URL. The mails wait in the mailbox meanwhile."
 MAIL_NONE_TO_DO: Final = "Set EMAIL_URL to a mail server."
@@ -185,8 +182,7 @@ def _feeds(now: datetime) -> Iterator[OverviewFigure]:
     troubled = _count(read.filter(in_trouble()))
     due = _count(read.filter(state=Feed.State.ACTIVE, next_check_at__lte=now))
     href = _list(Feed, condition="trouble") if troubled else _list(Feed)
-    tried = read.filter(state=Feed.State.ACTIVE, last_fetched_at__isnull=False).order_by()
-    codes = dict(tried.values_list("error_code").annotate(n=Count("pk"))) if troubled else {}
+    codes = error_counts() if troubled else {}
     offline = network_message(codes)
     stalled = offline or fetching_trouble(now=now)
     kinds = [] if offline else _kinds(codes, troubled)

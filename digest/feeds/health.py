@@ -12,6 +12,9 @@ from digest.feeds.entities import UNREACHABLE
 QUIET_AFTER: Final = timedelta(days=60)
 # Fewer failing feeds than this may well be a coincidence.
 FAILED_ALL_MIN: Final = 5
+NETWORK_TO_DO: Final = (
+    "Mend this machine’s network or its names (DNS). The feeds are tried again by themselves."
+)
 
 
 class FeedCondition(StrEnum):

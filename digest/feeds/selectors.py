@@ -207,6 +207,12 @@ def _without_models() -> QuerySet[Reader]:
     return Reader.objects.filter(Q(ai_enabled=False) | Q(Exists(off)))
 
 
+def error_counts() -> dict[str, int]:
+    """Return how many of the active feeds that were tried have each error code; "" is for none. One query."""
+    tried = Feed.objects.filter(is_read(), state=Feed.State.ACTIVE, last_fetched_at__isnull=False).order_by()
+    return dict(tried.values_list("error_code").annotate(n=Count("pk")))
+
+
 def fetching_trouble(*, now: datetime) -> str:
     """Return why a person should look, or "": feeds are due and none was fetched for FETCH_WATCHDOG_MINUTES.
 

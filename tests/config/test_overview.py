@@ -226,6 +226,34 @@ def test_a_night_that_could_fetch_few_feeds_is_no_good_night(operator: Reader, s
     assert (figure.value, figure.bad) == ("completed", False) and figure.note.endswith("none failed")
 
 
+def test_a_night_that_read_no_feed_is_not_plain_done(operator: Reader, site: Client, now):
+    row = night(now, fetch="done", learn="done")
+    row.steps["fetch"]["counts"] = {"feeds": 3, "ok": 0, "failed": 3}
+    row.save()
+    assert "fetch (no feed was read)" in site.get("/admin/tidings/nightlyreport/").content.decode()
+    page = site.get(f"/admin/tidings/nightlyreport/{row.pk}/change/").content.decode()
+    assert '<span class="entry-kind">none read</span> <strong>fetch</strong>' in page
+    row.steps["fetch"]["counts"] = {"feeds": 3, "ok": 1, "failed": 2}
+    row.save()
+    page = site.get(f"/admin/tidings/nightlyreport/{row.pk}/change/").content.decode()
+    assert "none read" not in page
+    assert "no feed was read" not in site.get("/admin/tidings/nightlyreport/").content.decode()
+
+
+def test_a_network_at_fault_is_one_sentence_on_the_first_page_the_list_and_a_feeds_page(
+    operator: Reader, site: Client, ada: Reader, now
+):
+    failing_feeds(ada, now, {"connect_failed": 6, "http_404": 1})
+    sentence = "6 of 7 feeds fail for one reason: no server answers."
+    offline, missing = (
+        Feed.objects.filter(error_code=code).first() for code in ("connect_failed", "http_404")
+    )
+    for path in ("/admin/", "/admin/digest/feed/", f"/admin/digest/feed/{offline.pk}/change/"):
+        page = site.get(path).content.decode()
+        assert sentence in page and "Mend this machine’s network" in page
+    assert sentence not in site.get(f"/admin/digest/feed/{missing.pk}/change/").content.decode()
+
+
 def test_spend_counts_this_utc_day_and_month_with_open_reservations_in_full(operator: Reader, settings, now):
     settings.LLM_DAILY_CAP_USD, settings.ADVISOR_DAILY_CAP_USD = 5.0, 1.0
     spent(now, "0.25")

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from config.jobs.lease import STEP_NAMES, NightNotLeased, night_release, night_retry_at, nightly_as_dict
-from config.jobs.night_words import step_words
+from config.jobs.night_words import step_state, step_words
 from config.jobs.nightly import nightly_run
 from config.models import NightlyReport
 from ranking.common.commands import database_label
@@ -87,7 +87,8 @@ def _table(row: NightlyReport, report: dict[str, Any]) -> str:
         over = f"was over at {_utc(row.finished_at)} UTC ({row.status})"
         lines = [f"The night of {report['day']} {over}; --force does it again."]
     for step in report["steps"]:
+        state = step_state(step["name"], step["status"], step["counts"] or {})
         text = step["error"] or step_words(step["name"], step["counts"] or {})
         seconds = step["seconds"] or 0.0
-        lines.append(f"{step['name']:>10}  {step['status']:<7}  {seconds:7.1f} s  {text}".rstrip())
+        lines.append(f"{step['name']:>10}  {state:<9}  {seconds:7.1f} s  {text}".rstrip())
     return "\n".join(lines)
