@@ -140,7 +140,8 @@ class SearchPage:
     `whole` of the total have the whole words; in the others the last word is longer. `loose`: no item had
     the whole words, so words that begin with them were searched. `instead`: no item had those either, so this
     query was searched, which differs in one letter of a word. `stopped`: it took too long, so only whole
-    words were searched, and if their order took too long, too, the newest are first.
+    words were searched, and if their order took too long, too, the newest are first. `muted` counts matches
+    that mutes hide, of the first thousand.
     """
 
     items: tuple[Item, ...]
@@ -151,6 +152,7 @@ class SearchPage:
     loose: bool = False
     instead: str = ""
     stopped: bool = False
+    muted: int = 0
 
     @property
     def only_excluded(self) -> bool:
@@ -185,6 +187,7 @@ def items_search(
     order: Order = "best",
     page: int = 1,
     filters: SearchFilters = NO_FILTERS,
+    with_muted: bool = False,
     now: datetime,
 ) -> SearchPage:
     """Return a page (20 items, pages 1 to 50) of the reader's items that contain every term of `query`.
@@ -192,7 +195,7 @@ def items_search(
     Terms match in title or text. In items without the whole words, a longer word begins like the last term:
     the newest, and the oldest, come after those with the whole words. The best are ordered by words in the
     title, whole words and age, too. Each article appears once. Only items that `item_for` would show
-    are found, and muted items only among the saved ones. Any text is a valid query
+    are found, and muted items only among the saved ones or `with_muted`. Any text is a valid query
     (`digest.items.search_query`). Without a word to search for, nothing is found.
 
     Three queries, one more with mutes, one more in a folder, one more for each word of three letters beside
@@ -202,7 +205,8 @@ def items_search(
     terms, page = query_terms(query), min(max(page, 1), PAGES_MAX)
     if all(term.excluded for term in terms):
         return SearchPage((), 0, terms, page)
-    mutes = MuteFilter() if filters.saved else mutes_in_force(reader_id=reader_id, now=now)
+    shows_muted = filters.saved or with_muted
+    mutes = MuteFilter() if shows_muted else mutes_in_force(reader_id=reader_id, now=now)
     search = _Search(reader_id, filters, order, mutes, now, _feeds_of(reader_id, filters))
     stopped, begun = False, terms_begin(terms)
     try:
@@ -216,7 +220,8 @@ def items_search(
     loose = bool(matches.ids) and not instead and not stopped and is_other
     items = Item.objects.filter(pk__in=matches.ids).select_related("source").in_bulk()
     found = tuple(items[pk] for pk in matches.ids if pk in items)
-    return SearchPage(found, matches.total, tried, page, matches.whole, loose, instead, stopped)
+    rest = matches.whole, loose, instead, stopped, matches.muted
+    return SearchPage(found, matches.total, tried, page, *rest)
 
 
 def search_ids(*, reader_id: UUID, query: str, filters: SearchFilters, now: datetime) -> list[int]:
@@ -285,12 +290,16 @@ def in_time(seconds: float | None = None) -> Iterator[None]:
 
 
 class _Matches(NamedTuple):
-    """Matching ids in order, their number on all pages, how many of these have the whole words, and which."""
+    """Matching ids in order, their number on all pages, how many of these have the whole words, and which.
+
+    `muted` counts those that mutes hide.
+    """
 
     ids: list[int]
     total: int
     whole: int
     with_whole: frozenset[int] = frozenset()
+    muted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,10 +314,13 @@ class _Search:
     feeds: Sequence[int] | None = None
 
     def first_page(self, terms: Sequence[Term], page: int) -> tuple[tuple[Term, ...], _Matches]:
-        """Return the first spelling of `terms` with matches, and a page of these. Raises `SearchTooLong`."""
+        """Return the first spelling of `terms` with matches, and a page of these. Raises `SearchTooLong`.
+
+        Muted ones are matches, too: no other word is searched in place of a muted one.
+        """
         for tried in self.spellings(terms):
             matches = self.page(tried, page)
-            if matches.ids or self.has_page(tried, page):
+            if matches.ids or matches.muted or self.has_page(tried, page):
                 break
         return tried, matches
 
@@ -362,22 +374,23 @@ class _Search:
         return terms_begun_also(terms, [one for one in short if not self._is_known(one, *rest)])
 
     def _is_known(self, *terms: Term) -> bool:
-        return bool(self._matches(terms, 1, 0, "newest").ids)
+        found = self._matches(terms, 1, 0, "newest")
+        return bool(found.ids or found.muted)
 
     def _matches(self, terms: Sequence[Term], limit: int, offset: int, order: Order) -> _Matches:
         """Return the matches. None of the ids that pages can show is muted."""
         labelled = bool(self.filters.category or self.filters.author)
         if not self.mutes and not labelled:
             return self._search_ids(terms, limit, offset, order)
-        found, total, _whole, with_whole = self._search_ids(terms, PAGES_MAX * SEARCH_PAGE, 0, order)
-        hidden = items_hidden(mutes=self.mutes, item_ids=found)
+        found, total, _whole, with_whole, _muted = self._search_ids(terms, PAGES_MAX * SEARCH_PAGE, 0, order)
+        hidden = muted = items_hidden(mutes=self.mutes, item_ids=found)
         if labelled:
-            hidden |= {*found} - items_labelled(
-                item_ids=found, category=self.filters.category, author=self.filters.author
-            )
+            labels = {"category": self.filters.category, "author": self.filters.author}
+            others = {*found} - items_labelled(item_ids=found, **labels)
+            hidden, muted = hidden | others, muted - others
         shown = [pk for pk in found if pk not in hidden]
         page, whole = shown[offset : offset + limit], len(with_whole - hidden)
-        return _Matches(page, len(shown) if labelled else total - len(hidden), whole)
+        return _Matches(page, len(shown) if labelled else total - len(hidden), whole, muted=len(muted))
 
     def _search_ids(self, terms: Sequence[Term], limit: int, offset: int, order: Order) -> _Matches:
         visible = [part.query.sql_with_params() for part in visible_ids(reader_id=self.reader_id)]

@@ -294,10 +294,25 @@ def saved_page(reader: Reader, page: int, now: datetime) -> dict[str, Any]:
 
 
 def search_page(
-    reader: Reader, query: str, order: Order, page: int, now: datetime, filters: SearchFilters = NO_FILTERS
+    reader: Reader,
+    query: str,
+    order: Order,
+    page: int,
+    now: datetime,
+    filters: SearchFilters = NO_FILTERS,
+    *,
+    with_muted: bool = False,
 ) -> dict[str, Any]:
     """Return the hits of a search, as rows of a list, with matches marked."""
-    found = items_search(reader_id=reader.pk, query=query, order=order, page=page, filters=filters, now=now)
+    found = items_search(
+        reader_id=reader.pk,
+        query=query,
+        order=order,
+        page=page,
+        filters=filters,
+        with_muted=with_muted,
+        now=now,
+    )
     about = _items_about(reader, query, found, filters, now)
     rows = _rows_found(reader, [*found.items, *about.items], found.terms, now)
     return {

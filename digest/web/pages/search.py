@@ -39,11 +39,16 @@ def _topic_offered(query: str, reader_id: UUID) -> str:
 @require_safe
 @rate_limited(SEARCH, when=lambda request: bool(request.GET.get("q")))
 def search(request: HttpRequest) -> HttpResponse:
-    """Show the hits of `?q=`, the best first, or with `order` the newest or oldest; see `SearchForm`."""
+    """Show the hits of `?q=`, the best first, or with `order` the newest or oldest; see `SearchForm`.
+
+    With `muted` it finds what is muted, too.
+    """
     reader, form, asked = reader_of(request), search_form(request.GET), search_asked(request.GET)
     now = timezone.now()
-    found = search_page(reader, asked.query, asked.order, page_of(request), now, form.filters(reader.zone))
-    page = _form_page(form, asked, reader.pk)
+    filters, with_muted = form.filters(reader.zone), request.GET.get("muted") == "1"
+    number = page_of(request)
+    found = search_page(reader, asked.query, asked.order, number, now, filters, with_muted=with_muted)
+    page = _form_page(form, asked, reader.pk, with_muted="&muted=1" if with_muted else "")
     signed = request.GET.get("done", "")
     undo = values_read(salt=UNDO_SALT, reader_id=reader.pk, signed=signed, lifetime_s=UNDO_LIFETIME_S)
     may_save = bool(found["found"].terms) and not found["found"].only_excluded
@@ -51,8 +56,11 @@ def search(request: HttpRequest) -> HttpResponse:
     return render(request, "digest/search.html", found | page)
 
 
-def _form_page(form: SearchForm, asked: SearchAsked, reader_id: UUID) -> dict[str, Any]:
-    """Return the form's values, its sources by title, saved searches, and the addresses of this one."""
+def _form_page(form: SearchForm, asked: SearchAsked, reader_id: UUID, with_muted: str) -> dict[str, Any]:
+    """Return the form's values, its sources by title, saved searches, and the addresses of this one.
+
+    These end on `with_muted`.
+    """
     sources = own_names(reader_id=reader_id).over(subscribed_titles(reader_id=reader_id))
     saved = searches_saved(reader_id=reader_id)
     chosen = asked.filters.get("source", "")
@@ -72,9 +80,13 @@ def _form_page(form: SearchForm, asked: SearchAsked, reader_id: UUID) -> dict[st
         "folders": folders if folder in ("", *folders) else [*folders, folder],
         "sources": sorted(sources.items(), key=lambda pair: pair[1].casefold()),
         "orders": orders_switch(
-            ("best", "newest", "oldest"), asked.order, lambda order: replace(asked, order=order).address
+            ("best", "newest", "oldest"),
+            asked.order,
+            lambda order: f"{replace(asked, order=order).address}{with_muted}",
         ),
-        "asked": f"{here}&{urlencode({'order': asked.order})}" if asked.query else "",
+        "asked": f"{here}&{urlencode({'order': asked.order})}{with_muted}" if asked.query else "",
+        "with_muted": bool(with_muted),
+        "without_muted": asked.address,
         "unfiltered": urlencode({"q": asked.query, "order": asked.order}),
         "asked_filters": asked.filters,
         **_saved_as(next(((pk, one) for pk, one in saved if one.same == asked.same), None), sources),

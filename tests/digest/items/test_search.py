@@ -1,5 +1,6 @@
 """Search: results, their order and visibility, and that no text breaks it."""
 
+import html
 import random
 import re
 import time
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from config.middleware import ADDRESS_CHARS
 from digest.items import search
-from digest.items.search import SEARCH_PAGE, items_search
+from digest.items.search import SEARCH_PAGE, SearchFilters, items_search
 from digest.items.search_query import highlight, query_notes, query_terms, terms_snippet
 from digest.models import Item, Reader
 from ranking.mutes import Mute
@@ -207,6 +208,51 @@ def test_a_muted_whole_word_is_not_counted_as_one(ada: Reader):
     mute_set(reader_id=ada.pk, mute=Mute("source", "muted.example"), now=timezone.now())
     page = items_search(reader_id=ada.pk, query="climat", now=timezone.now())
     assert (page.total, page.whole, page.loose) == (1, 0, True)
+
+
+def test_a_search_for_what_is_muted_says_how_many_it_hides_and_shows_them(ada: Reader, client: Client):
+    for n in range(3):
+        fresh_item(ada, title=f"Harbour {n}", hours=n + 1)
+    fresh_item(ada, title="Harbours of old, a pier", hours=9)
+    fresh_item(ada, title="The harbourmaster", hours=10)
+    mute_set(reader_id=ada.pk, mute=Mute("word", "harbour"), now=timezone.now())
+    result = items_search(reader_id=ada.pk, query="harbour", now=timezone.now())
+    assert (result.total, result.muted, result.items[0].title) == (1, 4, "The harbourmaster")
+    client.force_login(ada)
+    page = client.get("/ui/search", {"q": "harbour pier"}).content.decode()
+    assert "1 is muted." in page and "None of your items" not in page and "Nothing for" not in page
+    assert "All that was found is muted" in page
+    page = client.get("/ui/search", {"q": "harbour", "order": "newest"}).content.decode()
+    assert "4 are muted." in page and "1 begins like it:" in page and "No item has" not in page
+    [link] = re.findall(r'href="(\?[^"]*muted=1)">Show them', page)
+    shown = client.get("/ui/search" + html.unescape(link))
+    assert [row.shown.item.title for row in shown.context["hits"]][:3] == [
+        "Harbour 0",
+        "Harbour 1",
+        "Harbour 2",
+    ]
+    assert "With what is muted." in shown.content.decode() and "are muted." not in shown.content.decode()
+    assert all(order.href.endswith("&muted=1") for order in shown.context["orders"])
+
+
+def test_no_other_word_is_searched_in_place_of_a_muted_one(ada: Reader):
+    fresh_item(ada, title="The lamps of the port")
+    fresh_item(ada, title="The lambs of the port", hours=3)
+    mute_set(reader_id=ada.pk, mute=Mute("word", "lamps"), now=timezone.now())
+    result = items_search(reader_id=ada.pk, query="lamps", now=timezone.now())
+    assert (result.items, result.muted, result.instead, result.loose) == ((), 1, "", False)
+    both = items_search(reader_id=ada.pk, query="lamps", with_muted=True, now=timezone.now())
+    assert [item.title for item in both.items] == ["The lamps of the port"] and both.muted == 0
+
+
+def test_of_what_is_muted_only_what_the_filters_let_through_is_counted(ada: Reader):
+    fresh_item(ada, title="Harbour one", author="Ann", hours=1)
+    fresh_item(ada, title="Harbour two", author="Ben", hours=2)
+    mute_set(reader_id=ada.pk, mute=Mute("word", "harbour"), now=timezone.now())
+    by_ann = SearchFilters(author="Ann")
+    assert items_search(reader_id=ada.pk, query="harbour", filters=by_ann, now=timezone.now()).muted == 1
+    saved = SearchFilters(saved=True)
+    assert items_search(reader_id=ada.pk, query="harbour", filters=saved, now=timezone.now()).muted == 0
 
 
 def test_hyphens_dots_and_slashes_separate_words(ada: Reader):
