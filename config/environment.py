@@ -28,7 +28,7 @@ READ_ELSEWHERE = (
     "NIGHT_CONCURRENCY",
     "ADVISE_CONCURRENCY",
 )
-ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=", re.MULTILINE)
+ASSIGNMENT = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=", re.MULTILINE)
 # SIGN_UP and SIGNUP have 0.92, OPENAI_KEY and OPENAI_API_KEY 0.83.
 RESEMBLANCE_MIN = 0.8
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
