@@ -285,8 +285,8 @@ def source(request: HttpRequest, feed_id: int) -> HttpResponse:
     """Show one subscription: feed health, weight, rules, folder, and whether models may read it.
 
     A POST saves all parts that it brings: `level` the weight, `rules` the shelf life, daily limit and kept
-    places, `pin` the suggestions allowed for the source, `folder` the subscription itself. If one part cannot
-    be saved, none is. A GET with `level` shows why a weight cannot be set.
+    places, `pin` the suggestions allowed for the source, `folder` or `own_name` the subscription. If one part
+    cannot be saved, none is. A GET with `level` shows why a weight cannot be set.
     """
     reader = reader_of(request)
     lines = source_lines(reader, timezone.now())
@@ -295,7 +295,8 @@ def source(request: HttpRequest, feed_id: int) -> HttpResponse:
         raise Http404(_("You do not read that feed."))
     key, sent = line.subscription.feed.source_id, request.POST
     current = {name: getattr(line.subscription, name) for name in SubscriptionForm.base_fields}
-    form = SubscriptionForm(sent if "folder" in sent else None, initial=current, line=line)
+    of_form = not sent.keys().isdisjoint(("folder", "own_name"))
+    form = SubscriptionForm(sent if of_form else None, initial=current, line=line)
     typed = (sent.get("level") or request.GET.get("level", "")).strip()
     refused = ""
     try:
