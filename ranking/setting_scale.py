@@ -27,7 +27,7 @@ LIKENESS: Mapping[str, tuple[float, str]] = {
 
 
 TASTES: Mapping[TasteLevel, str] = {
-    TasteLevel.OFF: gettext_noop("little: sources follow them slowly"),
+    TasteLevel.OFF: gettext_noop("little: only sources, slowly"),
     TasteLevel.ON: gettext_noop("counts: what you like rises"),
     TasteLevel.STRONG: gettext_noop("counts a lot: it rises further"),
 }

@@ -136,5 +136,5 @@ def slow_first(items: list[pytest.Item], *, workers: int) -> list[pytest.Item]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return two workers for each processor: tests wait for browsers and servers about half of their time."""
-    return 2 * (os.cpu_count() or 1)
+    """Return three workers for two processors: tests wait for other processes a third of their time."""
+    return max(2, (os.cpu_count() or 1) * 3 // 2)

@@ -14,12 +14,19 @@ from digest.items.vectors import (
     taste_unpack,
 )
 from digest.models import Feedback, ItemVector, Reader, TasteProfile, TermCounts
+from ranking import similarity
 from ranking.similarity import profile_of
 from tests.support.factories import FeedbackFactory, FeedFactory, ItemFactory, SubscriptionFactory
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
 TITLES = ["Solar panels on roofs", "Football cup final", "Parliament votes on a budget", "New guitar strings"]
+
+
+@pytest.fixture(autouse=True)
+def one_like_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let single likes show the arithmetic."""
+    monkeypatch.setattr(similarity, "LIKES_MIN", 0.5)
 
 
 @pytest.fixture
