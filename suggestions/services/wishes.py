@@ -22,13 +22,12 @@ from digest.signed import DRAFT_LIFETIME_S, values_read, values_sign
 from ranking.config_body import body_changes, effective_body
 from ranking.config_words import change_words
 from ranking.entities import Candidate, EffectiveConfig, InvalidSetting, RankingError
-from ranking.mutes import PHRASE
+from ranking.mutes import PHRASE, WORD
 from ranking.mutes import SOURCE as MUTE_SOURCE
-from ranking.mutes import WORD as MUTE_WORD
 from ranking.selectors import config_effective, config_versions_by_number, reading_once
 from ranking.services import Cause, body_change
 from suggestions.changes.boosts import BOOST_WORD, REDUCE_WORD
-from suggestions.changes.change import Change, Field
+from suggestions.changes.change import Change
 from suggestions.changes.registry import change_of_dict
 from suggestions.changes.topics import ADD_TOPIC
 from suggestions.preview import previews_of
@@ -327,9 +326,8 @@ def _drafts(
 
 
 def _mutes_words(change: Change) -> bool:
-    """Return whether a change hides everywhere the articles that say a word."""
-    is_mute = change.field == Field.MUTES and change.variant in (MUTE_WORD, PHRASE)
-    return is_mute and change.after is not False and not change.within
+    """Return whether a change hides everywhere the articles that say a word. Only mutes have variants."""
+    return change.variant in (WORD, PHRASE) and change.after is not False and not change.within
 
 
 def _sentence(change: Change, before: EffectiveConfig, after: EffectiveConfig, titles: dict[str, str]) -> str:
