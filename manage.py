@@ -4,10 +4,12 @@
 import os
 import sys
 
+from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 from django.db import DatabaseError, OperationalError, ProgrammingError
+from django.utils import timezone
 
 from config import __version__
 from config.disk import damage_sentence, disk_advice
@@ -37,8 +39,18 @@ def main() -> None:
             raise
         text = SecretRedactor(settings.SECRETS)(None, "", " ".join(str(error).split()))
         if is_damage(text):
+            damage_alert(error)
             sys.exit(damage_sentence(text))
         sys.exit(f"The database cannot be used: {text}. {database_advice(text)}")
+
+
+def damage_alert(error: DatabaseError) -> None:
+    """Raise an alert: a nightly backup that meets the damage is seen by nobody."""
+    if apps.ready:
+        from advisor.agent.error_policy import page_failure_alert  # noqa: PLC0415 - models need the apps
+
+        where = f"The command {' '.join(sys.argv[1:2])}"
+        page_failure_alert(error=error, now=timezone.now(), where=where)
 
 
 def database_advice(text: str) -> str:

@@ -28,6 +28,8 @@ READ_ELSEWHERE = (
     "NIGHT_CONCURRENCY",
     "ADVISE_CONCURRENCY",
 )
+# What the library reads as a setting; it ignores every other line but comments.
+READ_LINE = re.compile(r"(?:export )?[A-Za-z_0-9]+=")
 ASSIGNMENT = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=", re.MULTILINE)
 # SIGN_UP and SIGNUP have 0.92, OPENAI_KEY and OPENAI_API_KEY 0.83.
 RESEMBLANCE_MIN = 0.8
@@ -151,14 +153,20 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
         """Read the settings file named by the variable `var`, or the one at `default` if it exists.
 
         If `var` is set but empty, read no file. Raises `ImproperlyConfigured` if the named file does not
-        exist.
+        exist, or has a line that is no setting: ignored, it may leave a door open that it was to close.
         """
         named = os.environ.get(var)
         if named and not Path(named).is_file():
             raise ImproperlyConfigured(f"{var} names “{named}”, where no file is.")
         if named or (named is None and default.is_file()):
-            self.read_env(named or default)
             text = Path(named or default).read_text(encoding="utf-8", errors="replace")
+            for number, line in enumerate(text.splitlines(), 1):
+                if line.strip() and not line.startswith("#") and not READ_LINE.match(line):
+                    raise ImproperlyConfigured(
+                        f"Line {number} of “{named or default}” is no setting. Write NAME=VALUE, without a "
+                        "space before the name or around the equals sign."
+                    )
+            self.read_env(named or default)
             self.names_in_file = ASSIGNMENT.findall(text)
 
     def names_unread(self) -> dict[str, str]:

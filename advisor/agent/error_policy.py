@@ -169,11 +169,12 @@ def failures_alert(*, failures: Failures, name: str, where: str, now: datetime) 
     return failures.counts()
 
 
-def page_failure_alert(*, error: BaseException | None, now: datetime) -> None:
-    """Raise an alert if a request failed with `error` because the database is damaged. Never raises."""
+def page_failure_alert(*, error: BaseException | None, now: datetime, where: str = "A page") -> None:
+    """Raise an alert if a request or command failed with `error` because the database is damaged. Never
+    raises."""
     if isinstance(error, DatabaseError) and is_damage(str(error)):
         reason = f"{type(error).__name__}: {error}"
-        alert_raise(kind=Kind.DATABASE, where="A page", reason=reason, now=now)
+        alert_raise(kind=Kind.DATABASE, where=where, reason=reason, now=now)
 
 
 def _remember(where: str, reason: str, now: datetime) -> None:

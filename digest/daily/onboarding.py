@@ -189,16 +189,25 @@ def interview_finish(*, reader: Reader, item_ids: Sequence[int], now: datetime) 
     if there is None or not before or not item_ids:
         return None
     after = _order(digest)
+    seen = order_seen(before, there.seen, is_seen=there.exposed_at is not None)
+    useless = _useless(reader, [*seen, *after])
     came = Item.objects.filter(pk__in={*after} - {*before}, first_seen_at__gt=there.built_at)
     change = OrderChange(
-        order_seen(before, there.seen, is_seen=there.exposed_at is not None),
-        tuple(after),
+        # What was called not useful is folded away: before the interview what was rated before it.
+        tuple(one for one in seen if one in item_ids or one not in useless),
+        tuple(one for one in after if one not in useless),
         cycle=now.astimezone(UTC).date().isoformat() if moved else "",
         answers=tuple(item_ids),
         arrived=tuple(came.values_list("pk", flat=True)),
     )
     Digest.objects.filter(pk=digest.pk).update(change=change.as_dict())
     return change
+
+
+def _useless(reader: Reader, item_ids: Sequence[int]) -> set[int]:
+    """Return those of the items whose article the reader called not useful."""
+    rated = Feedback.objects.filter(reader=reader, useful=False, article=OuterRef("article"))
+    return set(Item.objects.filter(Exists(rated), pk__in=item_ids).values_list("pk", flat=True))
 
 
 def _order(digest: Digest) -> list[int]:

@@ -73,6 +73,9 @@ def test_commands_name_the_damaged_file_and_the_runbook_and_end_with_1(whole, tm
         assert done.returncode == 1, words
         assert f"The database file “{database}” is damaged: " in done.stderr
         assert "docs/runbook.md" in done.stderr and "Traceback" not in done.stderr
+        # Nobody looks at a backup of the night: the site's probe tells of it.
+        alerts = "".join(path.read_text() for path in tmp_path.glob("*alert*"))
+        assert words[0] != "backup" or "The command backup" in alerts
 
 
 @pytest.mark.parametrize("table", ["digest_item", ""])

@@ -59,6 +59,16 @@ def test_a_setting_that_cannot_be_read_is_named_in_one_sentence(name, value, tmp
     assert name in line and "secret" not in line
 
 
+@pytest.mark.parametrize("line", ["SIGNUP = invite", "SIGNUP: invite", " SIGNUP=invite", "SIGNUP"])
+def test_a_line_that_is_no_setting_is_refused_since_it_may_have_closed_a_door(line: str, tmp_path):
+    file = tmp_path / "environment"
+    file.write_text(f"# Who may sign up\n\nLOG_LEVEL=WARNING\n{line}\n")
+    place = os.environ | {"TIDINGS_VAR_DIR": str(tmp_path), "TIDINGS_ENV_FILE": str(file)}
+    command = [sys.executable, "manage.py", "check"]
+    done = subprocess.run(command, cwd=ROOT, env=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "Line 4 of " in done.stderr and "invite" not in done.stderr
+
+
 @pytest.mark.parametrize("scheme", ["mysql", "oracle", "cockroachdb", "spatialite"])
 def test_a_database_of_another_kind_is_told_which_kinds_there_are(scheme: str):
     with pytest.raises(ImproperlyConfigured, match="PostgreSQL and SQLite") as refused:

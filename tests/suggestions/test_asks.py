@@ -83,7 +83,7 @@ def test_who_has_set_something_is_not_told_that_their_ratings_would_change_the_p
     digest_refresh(reader=ada, now=timezone.now())
     body = page.get("/").content.decode()
     assert "Nothing here goes by your taste yet" not in body
-    assert "None of today’s articles is like those you rated, or about what you asked for" in body
+    assert "Nothing that you set or rated counts on today’s page" in body
 
 
 def test_who_has_rated_but_set_nothing_is_not_told_what_beginners_are(page: Client, ada: Reader):

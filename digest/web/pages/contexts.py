@@ -76,7 +76,8 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     hides = reader.hide_read and date == today and not all_items
     change = order_change_read(digest.change) if digest and date == today else None
     change = change if change and change.has_effect else None
-    shown = _mark_moves(shown, change.places if change else {})
+    own = {entry.item.pk for entry in scored if not is_impersonal(entry.parts)}
+    shown = _mark_moves(shown, change.places if change else {}, own)
     passed = {entry.item.pk for entry in scored if entry.slot == Impression.Slot.AGAIN}
     impersonal = bool(impressions) and all(is_impersonal(one.parts) for one in impressions)
     is_taught = digest is not None and digest.config_version > 0
@@ -178,14 +179,25 @@ def _page_end(digest: Digest, size: int) -> dict[str, Any]:
     }
 
 
-def _mark_moves(shown: list[ShownItem], places: Mapping[int, int | None]) -> list[ShownItem]:
-    """Return the items, with words for those that moved or came in, and at least one reason for moving."""
-    return [_mark_move(entry, places[entry.item.pk]) if entry.item.pk in places else entry for entry in shown]
+def _mark_moves(
+    shown: list[ShownItem], places: Mapping[int, int | None], own: Collection[int]
+) -> list[ShownItem]:
+    """Return the items, with words for those that moved or came in.
+
+    One without a chip has others' moves as its reason, but for the items of `own`, in whose score something
+    of the reader's counts.
+    """
+    return [
+        _mark_move(entry, places[entry.item.pk], alone=entry.item.pk not in own)
+        if entry.item.pk in places
+        else entry
+        for entry in shown
+    ]
 
 
-def _mark_move(entry: ShownItem, places: int | None) -> ShownItem:
+def _mark_move(entry: ShownItem, places: int | None, *, alone: bool) -> ShownItem:
     mark = mark_of(places)
-    chips = entry.why.chips or ((mark.because,) if mark.because else ())
+    chips = entry.why.chips or ((mark.because,) if mark.because and alone else ())
     return replace(entry, mark=mark, why=replace(entry.why, chips=chips))
 
 
