@@ -76,8 +76,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     hides = reader.hide_read and date == today and not all_items
     change = order_change_read(digest.change) if digest and date == today else None
     change = change if change and change.has_effect else None
-    own = {entry.item.pk for entry in scored if not is_impersonal(entry.parts)}
-    shown = _mark_moves(shown, change.places if change else {}, own)
+    shown = _mark_moves(shown, change.places if change else {}, scored)
     passed = {entry.item.pk for entry in scored if entry.slot == Impression.Slot.AGAIN}
     impersonal = bool(impressions) and all(is_impersonal(one.parts) for one in impressions)
     is_taught = digest is not None and digest.config_version > 0
@@ -180,15 +179,15 @@ def _page_end(digest: Digest, size: int) -> dict[str, Any]:
 
 
 def _mark_moves(
-    shown: list[ShownItem], places: Mapping[int, int | None], own: Collection[int]
+    shown: list[ShownItem], places: Mapping[int, int | None], scored: Sequence[ScoredItem]
 ) -> list[ShownItem]:
     """Return the items, with words for those that moved or came in.
 
-    One without a chip has others' moves as its reason, but for the items of `own`, in whose score something
-    of the reader's counts.
+    One without a chip has others' moves as its reason, unless something of the reader's counts in its score.
     """
+    alone = {entry.item.pk for entry in scored if is_impersonal(entry.parts)}
     return [
-        _mark_move(entry, places[entry.item.pk], alone=entry.item.pk not in own)
+        _mark_move(entry, places[entry.item.pk], alone=entry.item.pk in alone)
         if entry.item.pk in places
         else entry
         for entry in shown
