@@ -200,7 +200,7 @@ def test_a_key_or_a_chain_that_no_run_uses_is_warned_of(settings, changed, named
         ("NIGHTLY_HUOR=4", "NIGHTLY_HOUR"),
         ("export OPENAI_KEY=sk-1", "OPENAI_API_KEY"),
         ("signup=invite", "SIGNUP"),
-        ("  WEB_WORKER=2", "WEB_WORKERS"),
+        ("WEB_WORKER=2", "WEB_WORKERS"),
         ("SIGNUP=invite", ""),
         ("WEB_WORKERS=2", ""),
         ("#SIGN_UP=invite", ""),
