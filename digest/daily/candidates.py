@@ -519,7 +519,7 @@ def signals_for(
     """Return the scoring signals of each reader: similarity, community figures and implicit feedback.
 
     Readers whose settings (`configs`) let taste count get it too, for twelve more queries. A reader without
-    data gets empty signals, one with fewer than five likes no similarity. At most ten queries for up to
+    data gets empty signals. With fewer than five likes every similarity is 0. At most ten queries for up to
     10,000 items and any number of readers. An item that the reader has rated gets similarity 0: a read item
     is no reason to show it again.
     """

@@ -193,7 +193,7 @@ def interview_finish(*, reader: Reader, item_ids: Sequence[int], now: datetime) 
     useless = _useless(reader, [*seen, *after])
     came = Item.objects.filter(pk__in={*after} - {*before}, first_seen_at__gt=there.built_at)
     change = OrderChange(
-        # What was called not useful is folded away: before the interview what was rated before it.
+        # A folded article has no place. The answers of this interview still stood on the page before it.
         tuple(one for one in seen if one in item_ids or one not in useless),
         tuple(one for one in after if one not in useless),
         cycle=now.astimezone(UTC).date().isoformat() if moved else "",

@@ -158,7 +158,7 @@ class Asker:
         return self.choice(label, wish_words(LIMIT, SOURCE, self.lookup.name(source), most))
 
     def muted_in(self, what: str, where: Target) -> Choice:
-        """Return the answer that mutes the word `what`, but only in articles of the source `where`."""
+        """Return the answer that hides articles of the source `where` if they say the word `what`."""
         return self.change(NONE, self.lookup.word(what, self.lookup.mute_kinds(what)[0]), where)
 
     @property
