@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from suggestions.changes.change import FRESHER
+from suggestions.changes.change import FRESHER, LESS
 from suggestions.wishes.reading import wishes_read
 from suggestions.wishes.wish import Reading
 from tests.support.wish_words import ASKS, RIGHT, TODAY, WRONG, Sentence, grade, names, sentences
@@ -152,6 +152,19 @@ def test_less_of_it_beside_a_rule_for_a_source_counts_as_well(words: str):
     reading = read(words)
     assert [wish.target.label for wish in reading.wishes] == ["Golem.de"] * 2 and reading.question is None
     assert [wish.direction for wish in reading.wishes] == ["limit", "less"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "at most two a day of The Verge, and less of it",
+        "The Verge: höchstens zwei am Tag, und weniger davon",
+        "nothing older than two days from The Verge, and less of it",
+    ],
+)
+def test_less_of_a_source_is_wished_beside_any_rule_for_it(words: str):
+    rule, less = read(words).wishes
+    assert rule.target == less.target and less.direction == LESS and rule.direction != LESS
 
 
 @pytest.mark.parametrize(
