@@ -140,6 +140,7 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
         "model_note": "the model’s note",
         "moved_sightings": "times in a row seen moved",
         "moved_since": "seen moved since",
+        "pause_until": "pause its server asked for ends",
         "moved_url": "new address",
         "ms": "milliseconds",
         "n": "number",

@@ -1,6 +1,6 @@
 """The admin pages of feeds and sources: the state of each, what to do about it, fetches and moves."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -27,6 +27,7 @@ from digest.feeds.entities import UNREACHABLE
 from digest.feeds.fetch_batch import feeds_fetch
 from digest.feeds.health import NETWORK_TO_DO, QUIET_AFTER, FeedCondition, feed_condition, network_message
 from digest.feeds.identity import FILE_PREFIX, SOURCE_KEY_MAX_CHARS, URN_PREFIX
+from digest.feeds.pauses import feed_pauses
 from digest.feeds.problem_words import note_words, problem_words
 from digest.feeds.selectors import NEWSLETTER_PREFIX, error_counts, feed_facts, in_trouble, is_read
 from digest.feeds.services import SourceMove, feeds_check, feeds_pause, source_move, source_move_plan
@@ -210,7 +211,15 @@ class FeedAdmin(FactsAdmin):
     actions = ["check_soon", "pause", "resume"]
     MAIN = ("title", "url", "source", "site_url", "state", "owner")
     STORED = (
-        *("check_minutes", "next_check_at", "last_fetched_at", "last_new_at", "failures", "missing"),
+        *(
+            "check_minutes",
+            "next_check_at",
+            "pause_until",
+            "last_fetched_at",
+            "last_new_at",
+            "failures",
+            "missing",
+        ),
         *("error_code", "error_message", "etag", "last_modified"),
         *("moved_url", "answered_by", "moved_sightings", "moved_since"),
     )
@@ -262,7 +271,9 @@ class FeedAdmin(FactsAdmin):
         if kind in (Kind.FETCHED, Kind.PRIVATE):
             yield Fact("Last fetch", _last_fetch(row))
             if row.state == Feed.State.ACTIVE and readers:
-                yield Fact("Next fetch", f"{_when(row.next_check_at)}; every {row.check_minutes:,} minutes")
+                pause = f"; {_pause_words(row.pause_until)}" if (row.pause_until or now) > now else ""
+                every = f"{_when(row.next_check_at)}; every {row.check_minutes:,} minutes"
+                yield Fact("Next fetch", every + pause)
         yield Fact("Last new item", _when(row.last_new_at))
         yield Fact("Items", _items_words(row, now))
 
@@ -307,7 +318,8 @@ class FeedAdmin(FactsAdmin):
         rows = list(queryset.values_list("pk", "state"))
         unpaused = [pk for pk, state in rows if state != Feed.State.PAUSED]
         if due := feeds_check(feed_ids=unpaused, now=timezone.now()):
-            self.message_user(request, f"{_feeds(due)} asked at the next round.", messages.SUCCESS)
+            text = f"{_feeds(due)} asked at the next round{_pauses_words(unpaused)}."
+            self.message_user(request, text, messages.SUCCESS)
         if paused := len(rows) - len(unpaused):
             text = f"{_feeds(paused)} still paused; “Resume the chosen feeds” takes paused ones up again."
             self.message_user(request, text, messages.WARNING)
@@ -324,19 +336,23 @@ class FeedAdmin(FactsAdmin):
     @admin.action(description="Resume the chosen feeds", permissions=["change"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
         """Make the paused feeds among the chosen ones due at the next fetch batch."""
-        paused = queryset.filter(state=Feed.State.PAUSED).values_list("pk", flat=True)
-        resumed = feeds_check(feed_ids=list(paused), now=timezone.now())
-        self.message_user(request, f"{_feeds(resumed)} taken up at the next round.", messages.SUCCESS)
+        paused = list(queryset.filter(state=Feed.State.PAUSED).values_list("pk", flat=True))
+        resumed = feeds_check(feed_ids=paused, now=timezone.now())
+        text = f"{_feeds(resumed)} taken up at the next round{_pauses_words(paused)}."
+        self.message_user(request, text, messages.SUCCESS)
 
 
 def feed_fetch_now(*, feed: Feed, who: object, now: datetime) -> tuple[int, str]:
     """Fetch `feed` within ten seconds. Return the level and the words of a message about the result.
 
-    If it cannot be fetched at once, it is due at the next fetch batch.
+    If it cannot be fetched at once, it is due at the next fetch batch, or when the pause ends that its server
+    asked for.
     """
     if not feeds_check(feed_ids=[feed.pk], now=now):
         return messages.WARNING, "Nothing to fetch: it has no address."
     feed.refresh_from_db()
+    if until := feed_pauses(feeds=[feed], now=now).get(feed.pk):
+        return messages.WARNING, f"Not fetched: {_pause_words(until)}. It is fetched after that."
     with LOOKUPS.place(who) as has_place:
         if has_place:
             report = feeds_fetch(
@@ -347,6 +363,21 @@ def feed_fetch_now(*, feed: Feed, who: object, now: datetime) -> tuple[int, str]
             for _, result in report.per_feed:
                 return messages.SUCCESS, f"Fetched: {result.items_new:,} new of {result.items_seen:,} items."
     return messages.INFO, "Its site is busy: the next fetch batch takes it, within five minutes."
+
+
+def _pause_words(until: datetime | None) -> str:
+    return f"its server asked for a pause until {_when(until)}"
+
+
+def _pauses_words(feed_ids: Sequence[int]) -> str:
+    """Return how many of these feeds wait for the pauses that their servers asked for, "" if none does."""
+    pauses = feed_pauses(feeds=Feed.objects.filter(pk__in=feed_ids), now=timezone.now())
+    last = max(pauses.values(), default=None)
+    return (
+        f", but {len(pauses):,} after pauses that servers asked for, the last at {_when(last)}"
+        if last
+        else ""
+    )
 
 
 def _sentence(word: str, words: str) -> str:

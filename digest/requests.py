@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from digest.errors import SignInNeeded
 from digest.models import Reader
+from ranking.common.commands import near_words
 
 
 def reader_of(request: HttpRequest) -> Reader:
@@ -76,8 +77,8 @@ def reader_arguments_add(parser: ArgumentParser) -> None:
 def readers_named(user_id: UUID | str | None) -> Sequence[Reader]:
     """Return the reader with this id, else with this username; for `None`, all active readers by name.
 
-    A username in other capitals is accepted if only one reader has it. Raises `CommandError` if no reader
-    matches.
+    A username in other capitals is accepted if only one reader has it. Raises `CommandError`, which names
+    similar usernames, if no reader matches.
     """
     if user_id is None:
         return list(Reader.objects.filter(is_active=True).order_by("username"))
@@ -89,11 +90,10 @@ def readers_named(user_id: UUID | str | None) -> Sequence[Reader]:
     if not found and len(alike := list(Reader.objects.filter(username__iexact=user_id)[:2])) == 1:
         found = alike
     if not found:
+        names = Reader.objects.values_list("username", flat=True)
         raise CommandError(
-            _(
-                "There is no reader with the id or username “{user_id}”. Both are listed under Users, "
-                "at /admin/digest/reader/."
-            ).format(user_id=user_id)
+            f"There is no reader with the id or username “{user_id}”.{near_words(str(user_id), names)} "
+            "Both are listed under Users, at /admin/digest/reader/."
         )
     return found
 

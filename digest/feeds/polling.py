@@ -87,6 +87,20 @@ def failure_next_at(
     return now + _jitter(max(back_off, own, _clamp(retry_after_s)), jitter)
 
 
+def server_pause_until(
+    *, code: str, retry_after_s: float | None, next_at: datetime, now: datetime
+) -> datetime | None:
+    """Return until when the server asked not to be asked again, at most for a day, or None.
+
+    `code` is the answer's problem, "" for a good one. A server that was asked too often and names no time
+    gets ours: until `next_at`.
+    """
+    if code == "http_429":
+        return next_at
+    wait = _clamp(retry_after_s)
+    return now + wait if wait else None
+
+
 def next_interval_minutes(
     *,
     before: int,

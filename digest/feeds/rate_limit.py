@@ -160,11 +160,20 @@ def host_take(host: str, seconds: float) -> bool:
 
 def host_pause_s(host: str) -> float:
     """Return the seconds left of a pause that `host` asked another process for, or 0."""
+    return host_pauses_s([host]).get(host, 0.0)
+
+
+def host_pauses_s(hosts: Iterable[str]) -> dict[str, float]:
+    """Return the seconds left of the pauses that these hosts asked for. Hosts without one are left out."""
+    pauses: dict[str, float] = {}
     try:
-        return host_locks().pause_s(host)
-    except Exception as error:
+        locks = host_locks()
+        for host in hosts:
+            if left := locks.pause_s(host):
+                pauses[host] = left
+    except Exception as error:  # the first one ends it: a cache that is down would let each host wait for it
         log.warning("rate_limit_cache_failed", error=str(error)[:200])
-        return 0.0
+    return pauses
 
 
 def host_hold(host: str, seconds: float) -> None:

@@ -19,12 +19,14 @@ from digest.feeds.entities import FeedProblem, IngestResult, ParsedFeed
 from digest.feeds.fetch import FetchResponse, host_of, web_address
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS, source_key
 from digest.feeds.ingest import documents_ingest, feed_get_or_create, source_get_or_create
+from digest.feeds.pauses import due_at
 from digest.feeds.polling import (
     MISSING_MAX,
     Move,
     count_sighting,
     failure_next_at,
     next_interval_minutes,
+    server_pause_until,
     success_next_at,
 )
 from digest.feeds.storable import text_storable
@@ -45,12 +47,12 @@ CLAIM_COLUMNS: Final = ("id", "next_check_at")
 SUCCESS_COLUMNS: Final = (
     *("etag", "last_modified", "last_fetched_at", "next_check_at", "check_minutes"),
     *("failures", "missing", "error_code", "error_message"),
-    *("moved_url", "moved_sightings", "moved_since", "last_new_at", "note"),
+    *("moved_url", "moved_sightings", "moved_since", "last_new_at", "note", "pause_until"),
 )
 # A failure ends a row of redirects, so it clears them.
 FAILURE_COLUMNS: Final = (
     *("last_fetched_at", "error_code", "error_message", "failures", "missing", "next_check_at"),
-    *("moved_url", "moved_sightings", "moved_since"),
+    *("moved_url", "moved_sightings", "moved_since", "pause_until"),
 )
 # A domain, or one with the path of a publisher on it ("medium.com/@ada"): never a whole address.
 _SOURCE_KEY: Final = re.compile(r"(?!\w+:/)[^\s<>\"'\x00-\x1f\x7f]+\Z")
@@ -242,6 +244,7 @@ def _success_row(answer: FeedAnswer, result: IngestResult, move: Move, now: date
         move.since,
         last_new_at,
         feed.note if unchanged else _note(result),
+        server_pause_until(code="", retry_after_s=response.retry_after_s, next_at=after, now=now),
     )
 
 
@@ -282,7 +285,8 @@ def _failure_row(failure: FeedFailure, now: datetime) -> tuple[Any, ...]:
         jitter=failure.jitter,
         unreachable=problem.unreachable,
     )
-    return (*_claim(feed), *fields.values(), feed.failures + 1, failure.missing, after, "", 0, None)
+    pause = server_pause_until(code=problem.code, retry_after_s=problem.retry_after_s, next_at=after, now=now)
+    return (*_claim(feed), *fields.values(), feed.failures + 1, failure.missing, after, "", 0, None, pause)
 
 
 def _claim(feed: Feed) -> tuple[int, datetime | None]:
@@ -300,14 +304,15 @@ def problem_fields(*, problem: FeedProblem, now: datetime) -> dict[str, object]:
 
 
 def feeds_check(*, feed_ids: Collection[int], now: datetime) -> int:
-    """Make these feeds active and due now. Return their number.
+    """Make these feeds active and due, now or when the pause ends that their server asked for. Return their
+    number.
 
     Known problems stay until the next fetch ends them. Feeds that were given up or paused are fetched again.
     So are feeds that moved, in case the old address is their publisher's again. A missing feed gets ten more
     tries. Imported feeds, and newsletters that wait for a yes, have no address and are left out.
     """
     rows = Feed.objects.filter(pk__in=feed_ids).exclude(state__in=(Feed.State.IMPORTED, Feed.State.WAITING))
-    return rows.update(state=Feed.State.ACTIVE, next_check_at=now, missing=0)
+    return rows.update(state=Feed.State.ACTIVE, next_check_at=due_at(now=now), missing=0)
 
 
 def feeds_pause(*, feed_ids: Collection[int]) -> int:

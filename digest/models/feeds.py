@@ -69,6 +69,9 @@ class Feed(models.Model):
     last_modified = models.CharField(max_length=100, blank=True)
     last_fetched_at = models.DateTimeField(null=True, blank=True)
     next_check_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    pause_until = models.DateTimeField(
+        null=True, blank=True, help_text="Until when its server asked not to be asked again."
+    )
     failures = models.PositiveIntegerField(default=0, help_text="Failed fetches in a row.")
     error_code = models.CharField(max_length=40, blank=True)
     error_message = models.CharField(max_length=300, blank=True)

@@ -11,6 +11,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, ngettext_lazy
 from django.views.decorators.http import require_POST
@@ -21,6 +22,7 @@ from digest.models import Reader
 from digest.requests import reader_of
 from digest.sources.list_page import FIND_CHARS, SHOWN, lines_find, source_lines
 from digest.sources.subscription_changes import (
+    FetchAsked,
     SubscriptionEdit,
     feeds_fetch_now,
     folder_clean,
@@ -34,6 +36,7 @@ from digest.sources.subscription_changes import (
 from digest.sources.weights import sources_weigh
 from digest.undo import step_forget, step_keep, steps_of
 from ranking.entities import InvalidSetting
+from ranking.language import date_words
 from ranking.setting_scale import LEVELS
 
 REMOVAL: Final = "removed"
@@ -246,6 +249,7 @@ def _fetch(request: HttpRequest, reader: Reader, chosen: list[int], now: datetim
         ).format(n=asked.lately)
         if asked.lately
         else "",
+        _pause_words(asked, now),
         ngettext("{n} feed cannot be fetched.", "{n} feeds cannot be fetched.", asked.never).format(
             n=asked.never
         )
@@ -256,6 +260,19 @@ def _fetch(request: HttpRequest, reader: Reader, chosen: list[int], now: datetim
         raise Http404(_("You do not read that feed."))
     messages.info(request, " ".join(filter(None, sentences)))
     return _back(request)
+
+
+def _pause_words(asked: FetchAsked, now: datetime) -> str:
+    """Return the sentence about feeds whose servers asked for a pause, "" if there are none."""
+    if asked.paused_until is None:
+        return ""
+    until, today = localtime(asked.paused_until), localtime(now).date()
+    at = until.strftime("%H:%M") if until.date() == today else f"{date_words(until)}, {until:%H:%M}"
+    return ngettext(
+        "{n} feed waits: its server asked for a pause until {time}.",
+        "{n} feeds wait: their servers asked for pauses, the last until {time}.",
+        asked.paused,
+    ).format(n=asked.paused, time=at)
 
 
 def _back(request: HttpRequest) -> HttpResponse:

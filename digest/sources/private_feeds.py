@@ -120,7 +120,8 @@ def _subscription_moved(row: Subscription, address: str, title: str, now: dateti
 
 def _feed_due(feed: Feed, now: datetime) -> None:
     """Make a feed due, because answers to others or to another secret say nothing any more."""
-    feed.state, feed.next_check_at, feed.failures, feed.missing = Feed.State.ACTIVE, now, 0, 0
+    due = max(now, feed.pause_until or now)
+    feed.state, feed.next_check_at, feed.failures, feed.missing = Feed.State.ACTIVE, due, 0, 0
     feed.etag = feed.last_modified = feed.error_code = feed.error_message = ""
     columns = ["state", "next_check_at", "failures", "missing", "etag", "last_modified"]
     feed.save(update_fields=[*columns, "error_code", "error_message"])

@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 
 from digest.errors import FeedNotFound
 from digest.feeds.ingest import feeds_current
+from digest.feeds.pauses import feed_pauses
 from digest.feeds.polling import MISSING_MAX
 from digest.feeds.sanitise import clean_text, one_line
 from digest.feeds.selectors import NEWSLETTER_PREFIX
@@ -33,11 +34,16 @@ Removed = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FetchAsked:
-    """Result of `feeds_fetch_now`: feeds that are `due`, and those tried `lately` or never fetched."""
+    """Result of `feeds_fetch_now`: feeds that are `due`, tried `lately`, `paused`, or `never` fetched.
+
+    The servers of the paused ones asked for a pause. The last of these ends at `paused_until`.
+    """
 
     due: int
     lately: int
+    paused: int
     never: int
+    paused_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,21 +181,28 @@ def subscriptions_restore(*, reader: Reader, removed: Sequence[Removed], now: da
 def feeds_fetch_now(*, reader: Reader, feed_ids: Collection[int], now: datetime) -> FetchAsked:
     """Make feeds of the reader due now. The next fetch batch takes them.
 
-    A feed that was given up or refused gets one more try, and keeps its state if that fails. Feeds tried in
-    the last ten minutes, feeds an operator paused, and imported ones, which have no address, are left alone.
+    A feed that was given up or refused gets one more try, and keeps its state if that fails. Feeds whose
+    server asked for a pause, feeds tried in the last ten minutes, feeds an operator paused, and imported
+    ones, which have no address, are left alone.
     """
-    mine = Feed.objects.filter(subscriptions__reader=reader, pk__in=feed_ids)
-    wanted = set(mine.values_list("pk", flat=True))
+    mine = list(Feed.objects.filter(subscriptions__reader=reader, pk__in=feed_ids).distinct())
     fetched = (Feed.State.ACTIVE, Feed.State.GONE, Feed.State.REFUSED)
-    open_ = Feed.objects.filter(pk__in=wanted, state__in=fetched)
-    total = open_.count()
+    open_ = [feed for feed in mine if feed.state in fetched]
+    pauses = feed_pauses(feeds=open_, now=now)
+    free = Feed.objects.filter(pk__in=[feed.pk for feed in open_ if feed.pk not in pauses])
     rested = Q(last_fetched_at=None) | Q(last_fetched_at__lte=now - FETCH_PAUSE)
-    open_.filter(rested, state=Feed.State.GONE).update(
+    free.filter(rested, state=Feed.State.GONE).update(
         state=Feed.State.ACTIVE, missing=MISSING_MAX - 1, next_check_at=now
     )
-    open_.filter(rested, state=Feed.State.REFUSED).update(state=Feed.State.ACTIVE, next_check_at=now)
-    due = open_.filter(rested, state=Feed.State.ACTIVE).update(next_check_at=now)
-    return FetchAsked(due, total - due, len(wanted) - total)
+    free.filter(rested, state=Feed.State.REFUSED).update(state=Feed.State.ACTIVE, next_check_at=now)
+    due = free.filter(rested, state=Feed.State.ACTIVE).update(next_check_at=now)
+    return FetchAsked(
+        due=due,
+        lately=len(open_) - len(pauses) - due,
+        paused=len(pauses),
+        never=len(mine) - len(open_),
+        paused_until=max(pauses.values(), default=None),
+    )
 
 
 def folder_clean(typed: str) -> str:

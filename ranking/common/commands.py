@@ -4,8 +4,9 @@ import os
 import signal
 import sys
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from io import TextIOWrapper
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -21,6 +22,8 @@ from ranking.common.start import FailureReported
 KINDS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 # The mode of files with what readers think.
 PRIVATE = 0o600
+# How many names that resemble a mistyped one are shown, and how much they must resemble it (difflib).
+NEAR_SHOWN, NEAR_SHARE = 3, 0.75
 # The exit code that shells report for a process ended by SIGTERM.
 TERMINATED = 128 + signal.SIGTERM
 
@@ -39,6 +42,16 @@ def database_label(*, using: str = "default") -> str:
         return label
     host = config.get("HOST") or "this machine"
     return f"{label} at {host}:{config['PORT']}" if config.get("PORT") else f"{label} at {host}"
+
+
+def near_words(typed: str, known: Iterable[str]) -> str:
+    """Return the question whether one of the `known` names that resemble `typed` was meant, with a space
+    before it; "" if none does."""
+    by_fold = {name.casefold(): name for name in known}
+    near = get_close_matches(typed.casefold(), by_fold, NEAR_SHOWN, NEAR_SHARE)
+    if not near:
+        return ""
+    return f" Did you mean {' or '.join(f'“{by_fold[name]}”' for name in near)}?"
 
 
 def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:

@@ -158,6 +158,28 @@ def test_update_weights_reports_how_many_sources_moved(ada, ben, capsys):
     assert "ada: the weights of 0 of 2 rated sources moved" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("build_digest", "--user-id"),
+        ("delete_reader", "--user-id"),
+        ("export_opml", "--user-id"),
+        ("export_reader", "--user-id"),
+        ("export_records", "--user-id"),
+        ("import_feedback", "nowhere.jsonl", "--reader"),
+        ("run_advisor", "--user-id"),
+        ("serve_mcp", "--reader"),
+        ("update_weights", "--user-id"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_mistyped_reader_is_refused_with_near_ones(ada, command):
+    Reader.objects.filter(pk=ada.pk).update(username="adelaide")
+    with pytest.raises(CommandError, match="Did you mean “adelaide”") as refused:
+        call_command(*command, "adelaid")
+    assert refused.value.returncode == 1 and Reader.objects.count() == 1
+
+
 def test_update_weights_needs_a_reader_that_exists(db):
     with pytest.raises(CommandError, match="There is no reader"):
         call_command("update_weights", "--user-id", NOBODY)

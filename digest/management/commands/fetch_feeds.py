@@ -11,23 +11,26 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.db.models import Q
 from django.utils import timezone
 
 from digest.feeds.addresses import feed_address
 from digest.feeds.entities import FetchReport
 from digest.feeds.fetch import host_of
 from digest.feeds.fetch_batch import feeds_fetch, folder_ingest
-from digest.feeds.ingest import feed_get_or_create
+from digest.feeds.ingest import feeds_current
+from digest.feeds.pauses import feed_pauses
 from digest.models import Feed
 from digest.sources.newsletters import NewslettersReport, newsletters_are_on, newsletters_fetch
-from ranking.common.commands import database_label
+from ranking.common.commands import database_label, near_words
 from ranking.common.start import FailureReported, SettingsCommand
 
 
 class Command(SettingsCommand):
     """Fetch the feeds that are due, or the named ones, and store their items. Failures are reported.
 
-    Exit code 1 if every feed failed, or if one that `--feed` names failed or was not fetched.
+    Exit code 1 if every feed failed, or if one that `--feed` names failed or was not fetched. Exit code 2 if
+    there is no feed that it names.
     """
 
     help = "Fetch newsletters and the feeds that are due, or the feeds named, or read a folder of documents."
@@ -39,7 +42,10 @@ class Command(SettingsCommand):
             "--from-dir", type=Path, metavar="PATH", help="Read every document in this folder instead."
         )
         where.add_argument(
-            "--feed", nargs="+", metavar="URL", help="Fetch these feeds, whether they are due or not."
+            "--feed",
+            nargs="+",
+            metavar="URL",
+            help="Fetch these feeds, which readers have, due or not.",
         )
         parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
@@ -49,15 +55,15 @@ class Command(SettingsCommand):
         self.stderr.write(f"Into: {database_label()}.", style_func=str)
         watched = sys.stderr.isatty()
         progress = self._progress if watched else _no_progress
-        letters, named, paused = None, _check_urls(options["feed"] or []), list[str]()
+        letters, named, paused = None, _feeds_named(options["feed"] or []), list[str]()
         if options["from_dir"]:
             if not options["from_dir"].is_dir():
                 raise CommandError(f"There is no folder “{options['from_dir']}”.", returncode=2)
             report = folder_ingest(folder=options["from_dir"], now=now, progress=progress)
         else:
-            feeds = [feed_get_or_create(url=url, now=now) for url in named]
-            paused = [_pause_words(host_of(feed.address), at) for feed in feeds if (at := _pause(feed, now))]
-            asked = [feed for feed in feeds if not _pause(feed, now)]
+            pauses = feed_pauses(feeds=named, now=now)
+            paused = [_pause_words(host_of(one.address), pauses[one.pk]) for one in named if one.pk in pauses]
+            asked = [feed for feed in named if feed.pk not in pauses]
             waiting = self._waiting if watched else _no_waiting
             report = feeds_fetch(now=now, feeds=asked if named else None, progress=progress, waiting=waiting)
             if not named and newsletters_are_on():
@@ -87,18 +93,29 @@ def _no_progress(feed: str) -> None:
     """Do nothing: without a terminal no progress is shown."""
 
 
-def _check_urls(urls: list[str]) -> list[str]:
-    """Return the URLs without repeats. Raises `CommandError` if one is not a web address."""
-    for url in urls:
-        if not feed_address(url):
-            raise CommandError(f"“{url}” is not a web address; it should start with https://.", returncode=2)
-    return list(dict.fromkeys(urls))
+def _feeds_named(urls: list[str]) -> list[Feed]:
+    """Return the feeds at these addresses, or those that replaced them, each once.
 
-
-def _pause(feed: Feed, now: datetime) -> datetime | None:
-    """Return until when this feed's host asked not to be asked for it, or `None`."""
-    until = feed.next_check_at
-    return until if feed.error_code == "http_429" and until and until > now else None
+    A private feed is found by its address, too. Raises `CommandError` with exit code 2 if a URL is not a web
+    address, or no feed has it.
+    """
+    addresses = {url: feed_address(url) for url in urls}
+    if wrong := next((url for url, address in addresses.items() if not address), ""):
+        raise CommandError(f"“{wrong}” is not a web address; it should start with https://.", returncode=2)
+    wanted = list(addresses.values())
+    stored = list(Feed.objects.filter(Q(url__in=wanted) | Q(own_address__in=wanted)).order_by("pk"))
+    for address in wanted:
+        if not any(feed.address == address for feed in stored):
+            near = near_words(
+                address, Feed.objects.filter(url__startswith="http").values_list("url", flat=True)
+            )
+            raise CommandError(
+                f"No feed here has the address “{address}”, so nothing was fetched.{near} Readers add feeds "
+                "under Sources, or you do for them with import_opml.",
+                returncode=2,
+            )
+    current = feeds_current(feeds={feed.url: feed for feed in stored})
+    return list({feed.pk: feed for feed in current.values()}.values())
 
 
 def _pause_words(host: str, until: datetime) -> str:

@@ -9,6 +9,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from digest.feedback.transfer import ImportReport, feedback_import
+from digest.requests import readers_named
 from ranking.common.commands import line_arguments, lines_open, rejected_exit, rejects_words
 from ranking.common.start import SettingsCommand
 
@@ -35,6 +36,8 @@ class Command(SettingsCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, then report."""
         started = time.monotonic()
+        for name in options["reader"]:
+            readers_named(name)  # refuses one that is mistyped before a line is read
         progress = self._progress if sys.stderr.isatty() else _no_progress
         with lines_open(options, "feedback.rejects") as (lines, rejects):
             report = feedback_import(

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 from pytest_httpserver import HTTPServer
 
 from digest.feeds import fetch_batch, rate_limit
@@ -19,7 +20,8 @@ from digest.feeds.rate_limit import _limiter
 from digest.feeds.selectors import subscriptions_of
 from digest.feeds.services import feed_claim, feed_move, feeds_check, feeds_pause
 from digest.items.selectors import items_candidates
-from digest.models import Feed, Item, Reader, Subscription
+from digest.models import Feed, Item, Reader, Source, Subscription
+from digest.sources.private_feeds import private_feed_create
 from digest.sources.subscription_changes import subscriptions_remove
 from digest.sources.subscriptions import subscription_add
 from ranking.common.commands import database_label
@@ -209,11 +211,14 @@ def test_whoever_watches_hears_which_host_a_round_waits_for(site, now, monkeypat
 
 
 @pytest.mark.parametrize(("watched", "words"), [(True, "for localhost"), (False, "")])
-def test_the_command_names_what_it_waits_for_on_a_terminal_only(site, monkeypatch, capsys, watched, words):
+def test_the_command_names_what_it_waits_for_on_a_terminal_only(
+    site, now, monkeypatch, capsys, watched, words
+):
     monkeypatch.setattr(fetch_batch, "WAIT_REPORTED_S", 0.2)
     monkeypatch.setattr("sys.stderr.isatty", lambda: watched)
     for path in ("/a", "/b"):
         site.expect_request(path).respond_with_data(b"", status=429, headers={"Retry-After": "1"})
+        ensure(site, path, now)
     with pytest.raises(CommandError, match="2 of 2 feeds failed"):
         call_command("fetch_feeds", "--feed", site.url_for("/a"), site.url_for("/b"), "--json")
     output = capsys.readouterr()
@@ -223,21 +228,92 @@ def test_the_command_names_what_it_waits_for_on_a_terminal_only(site, monkeypatc
     assert words in "\n".join(waits) and bool(waits) == watched
 
 
-def test_a_feed_whose_host_asked_for_a_pause_is_not_asked_and_the_command_says_until_when(site, capsys):
+def test_a_feed_whose_host_asked_for_a_pause_is_not_asked_and_the_command_says_until_when(site, now, capsys):
     site.expect_request("/a").respond_with_data(b"", status=429, headers={"Retry-After": "7200"})
-    url = site.url_for("/a")
+    url = ensure(site, "/a", now).url
     with pytest.raises(CommandError, match="1 of 1 feeds failed"):
         call_command("fetch_feeds", "--feed", url)
-    until = Feed.objects.get().next_check_at
+    until = Feed.objects.get().pause_until
     with pytest.raises(CommandError, match=f"^localhost asked for a pause until {until:%H:%M} UTC"):
         call_command("fetch_feeds", "--feed", url)
     assert len(site.log) == 1 and "No feed was fetched" in capsys.readouterr().out
 
 
-def test_another_feed_of_a_host_that_pauses_ends_the_command_at_once(site, settings, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("status", "pause_s"), [(429, 7200), (503, 7200), (200, 7200), (503, None), (429, None), (304, None)]
+)
+def test_no_button_asks_a_server_within_the_pause_that_it_asked_for(site, client, settings, status, pause_s):
+    """“Fetch now” made the feed due, and the next round asked a server that had said to wait."""
+    settings.FETCH_ALLOW_HOSTS = ["localhost"]
+    headers = {"Retry-After": str(pause_s)} if pause_s else {}
+    body = rss("Rain") if status == 200 else b""
+    site.expect_request("/a").respond_with_data(body, status=status, headers=headers)
+    began = timezone.now()
+    feed = ensure(site, "/a", began)
+    round_(began)
+    asks = bool(pause_s) or status == 429
+    feed.refresh_from_db()
+    assert bool(feed.pause_until) == asks
+    Feed.objects.update(last_fetched_at=began - HOUR)  # not "tried in the last ten minutes"
+    until = feed.pause_until and timezone.localtime(feed.pause_until)
+
+    ada = Subscription.objects.get().reader
+    client.force_login(ada)
+    page = client.post("/ui/sources/change", {"fetch": feed.pk}, follow=True).content.decode()
+    assert ("1 feed waits: its server asked for a pause until" in page) == asks
+    assert ("fetched within minutes" in page) != asks
+    assert not until or f"{until:%H:%M}." in page
+
+    client.force_login(ReaderFactory(username="olga", is_staff=True, is_superuser=True))
+    chosen = {"action": "check_soon", "_selected_action": [feed.pk]}
+    page = client.post("/admin/digest/feed/", chosen, follow=True).content.decode()
+    assert ("1 after pauses that servers asked for" in page) == asks
+    page = client.post(f"/admin/digest/feed/{feed.pk}/fetch/", follow=True).content.decode()
+    assert ("Not fetched: its server asked for a pause until" in page) == asks
+    assert not until or f"{until:%H:%M}. It is fetched after that." in page
+    feed.refresh_from_db()
+    assert feed.next_check_at and (not until or feed.next_check_at >= until)
+    assert len(site.log) == (1 if asks else 2)
+
+
+def test_a_good_answer_ends_the_pause_that_a_server_asked_for(site, now):
+    site.expect_oneshot_request("/a").respond_with_data(b"", status=429, headers={"Retry-After": "7200"})
+    feed = ensure(site, "/a", now)
+    round_(now)
+    site.expect_request("/a").respond_with_data(rss("Rain"))
+    _limiter.cache_clear()
+    round_(now + 3 * HOUR)
+    feed.refresh_from_db()
+    assert (feed.failures, feed.pause_until) == (0, None)
+
+
+def test_another_feed_of_a_host_that_pauses_is_told_of_on_the_pages_too(
+    site, client, settings, tmp_path, monkeypatch
+):
+    settings.VAR_DIR, settings.FETCH_HOST_GAP_S = tmp_path, 1.0
+    site.expect_request("/a").respond_with_data(b"", status=429, headers={"Retry-After": "7200"})
+    began = timezone.now()
+    ensure(site, "/a", began)
+    round_(began)
+    monkeypatch.setattr(rate_limit, "_PROCESS", "another process")
+    other = ensure(site, "/b", began)
+    client.force_login(Subscription.objects.get(feed=other).reader)
+    page = client.post("/ui/sources/change", {"fetch": other.pk}, follow=True).content.decode()
+    assert "1 feed waits: its server asked for a pause until" in page
+    client.force_login(ReaderFactory(username="olga", is_staff=True, is_superuser=True))
+    page = client.post(f"/admin/digest/feed/{other.pk}/fetch/", follow=True).content.decode()
+    assert "Not fetched: its server asked for a pause until" in page and "Its site is busy" not in page
+    assert len(site.log) == 1
+
+
+def test_another_feed_of_a_host_that_pauses_ends_the_command_at_once(
+    site, now, settings, tmp_path, monkeypatch
+):
     """It printed nothing for four minutes, and then that no feed was due."""
     settings.VAR_DIR, settings.FETCH_HOST_GAP_S = tmp_path, 1.0
     site.expect_request("/a").respond_with_data(b"", status=429, headers={"Retry-After": "7200"})
+    for path in ("/a", "/b"):
+        ensure(site, path, now)
     with pytest.raises(CommandError, match="failed"):
         call_command("fetch_feeds", "--feed", site.url_for("/a"))
     monkeypatch.setattr(rate_limit, "_PROCESS", "another process")
@@ -261,6 +337,36 @@ def test_the_command_fails_if_every_feed_did_or_one_that_was_named(site, now, na
     except CommandError as error:
         ended = error.returncode
     assert ended == code
+
+
+@pytest.mark.parametrize(
+    ("typed", "near"),
+    [
+        ("/harbour/fed", "/harbour/feed"),
+        ("/Harbour/Feed", "/harbour/feed"),
+        ("/something/else/altogether", ""),
+    ],
+)
+def test_a_mistyped_feed_is_refused_with_near_ones_and_nothing_is_stored(site, now, typed, near):
+    """The command stored the mistyped address as a feed, and asked for it."""
+    feed = ensure(site, "/harbour/feed", now)
+    with pytest.raises(CommandError, match="No feed here has the address") as refused:
+        call_command("fetch_feeds", "--feed", feed.url, site.url_for(typed))
+    assert refused.value.returncode == 2 and site.url_for(typed) in str(refused.value)
+    assert (f"Did you mean “{site.url_for(near)}”?" if near else "Readers add") in str(refused.value)
+    assert "Did you mean" in str(refused.value) or not near
+    assert list(Feed.objects.all()) == [feed] and Source.objects.count() == 1 and not site.log
+
+
+def test_a_private_feed_is_fetched_by_its_address_which_no_mistyped_one_brings_out(site, ada):
+    address = site.url_for("/lamps-canary")
+    private_feed_create(reader=ada, address=address, publisher="localhost", title="Lamps")
+    site.expect_request("/lamps-canary").respond_with_data(rss("Rain"))
+    with pytest.raises(CommandError) as refused:
+        call_command("fetch_feeds", "--feed", f"{address}s")
+    assert "Did you mean" not in str(refused.value)
+    call_command("fetch_feeds", "--feed", address)
+    assert Feed.objects.count() == 1 and Item.objects.get().title == "Rain"
 
 
 def test_a_named_feed_that_is_paused_is_told_of(site, now):

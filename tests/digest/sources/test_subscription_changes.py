@@ -101,11 +101,28 @@ def test_feeds_are_due_at_once_unless_tried_a_moment_ago(ada: Reader, ben: Reade
     SubscriptionFactory(reader=ben, feed=theirs)
     every = [feed.pk for feed in (rested, lately, gone, paused, theirs)]
     asked = feeds_fetch_now(reader=ada, feed_ids=every, now=now)
-    assert (asked.due, asked.lately, asked.never) == (2, 1, 1)
+    assert (asked.due, asked.lately, asked.paused, asked.never) == (2, 1, 0, 1)
     due = Feed.objects.filter(next_check_at=now).order_by("pk")
     assert [feed.pk for feed in due] == [rested.pk, gone.pk]
     gone.refresh_from_db()
     assert (gone.state, gone.missing) == ("active", MISSING_MAX - 1), "the next 404 gives it up again"
+
+
+def test_a_feed_whose_server_asked_for_a_pause_stays_for_it(ada: Reader, now):
+    until = now + timedelta(hours=3)
+    feeds = [
+        FeedFactory(state=state, next_check_at=until, pause_until=until)
+        for state in ("active", "gone", "refused")
+    ]
+    feeds.append(FeedFactory(state="active", next_check_at=until, pause_until=now - timedelta(minutes=1)))
+    for feed in feeds:
+        SubscriptionFactory(reader=ada, feed=feed)
+    asked = feeds_fetch_now(reader=ada, feed_ids=[feed.pk for feed in feeds], now=now)
+    assert (asked.due, asked.lately, asked.paused, asked.never) == (1, 0, 3, 0)
+    assert asked.paused_until == until
+    assert list(Feed.objects.filter(next_check_at=now)) == [feeds[-1]], (
+        "a pause that is over holds nothing up"
+    )
 
 
 def test_a_level_is_the_weight_of_each_source_as_one_version(ada: Reader, ben: Reader, now):

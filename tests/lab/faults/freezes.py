@@ -32,6 +32,7 @@ from django.utils import timezone
 
 from digest.accounts.oauth import BYTES_MAX
 from digest.accounts.tokens import token_issue
+from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.prechecks import BODY_MAX_BYTES
 from digest.feeds.sanitise import FIELD_MAX_CHARS
 from digest.models import Reader
@@ -341,6 +342,8 @@ def feeds_fetched(texts: list[str], shelf: "Shelf") -> int:
     """Fetch a feed that is full of each text, and make the extracts of its items."""
     told = {"FETCH_ALLOW_HOSTS": HOST, "FETCH_PORTS": str(shelf.port), "FETCH_HOST_GAP_S": "0"}
     urls = [shelf.put(feed_of(text, title=str(n)).encode()) for n, text in enumerate(texts)]
+    for url in urls:
+        feed_get_or_create(url=url, now=timezone.now())
     return max(commanded("fetch_feeds", "--feed", *urls, told=told), commanded("summarise", "--limit", "0"))
 
 
