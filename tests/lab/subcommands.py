@@ -67,7 +67,9 @@ SUBCOMMANDS = {
     "steer": _evaluation(
         "steer", "does a change move what it names, and nothing else?", "--pools", "1", data=True, long=True
     ),
-    "guidance": _evaluation("guidance", "what guidance says, withholds and blocks", module="evaluate"),
+    "guidance": _evaluation(
+        "guidance", "what guidance says, withholds and blocks", module="evaluate", long=True
+    ),
     "reflector": _evaluation(
         "reflector", "whether the second look earns its place", "--data", "nemig-en", data=True, long=True
     ),

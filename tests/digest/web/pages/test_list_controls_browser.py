@@ -483,9 +483,7 @@ def test_the_registry_has_every_filter_and_every_key(ada: Reader):
     assert {*re.findall(r"<kbd>(.+?)</kbd>", unescape(shown))} == {*KEYS, SPACE}
 
 
-@pytest.mark.parametrize(
-    "query", mostly_nightly(FILTERS, always=["all", "oldest unread in a folder", "best"])
-)
+@pytest.mark.parametrize("query", mostly_nightly(FILTERS, always=["all", "oldest unread in a folder"]))
 def test_every_button_and_every_key_does_what_it_says(page: Page, ada: Reader, query: str):
     shelf(ada)
     feed = Subscription.objects.get().feed_id
@@ -508,7 +506,7 @@ ROW_BUTTONS = {*BUTTONS} - {"A", "undo_marking", "above", "below", "older"}
 NAMES_OF_ROWS = NAMES.replace("main button", "article.item button")
 
 
-@pytest.mark.parametrize("address", mostly_nightly(LISTS, always=["today", "search"]))
+@pytest.mark.parametrize("address", mostly_nightly(LISTS, always=["today"]))
 def test_a_row_has_the_same_keys_and_buttons_on_every_list(page: Page, ada: Reader, address: str):
     shelf(ada)
     page.set_viewport_size({"width": 1000, "height": 720})
