@@ -183,7 +183,10 @@ def test_a_list_keeps_no_empty_box_for_a_picture_that_cannot_be_had(
     page.goto("/ui/all")
     expect(page.locator(".item")).to_have_count(2)
     expect(page.locator(".thumb.gone")).to_have_count(1)
-    assert page.locator(".item h2").first.bounding_box()["width"] > width * 0.6
+    row = page.locator(".item", has=page.locator(".thumb"))
+    assert row.locator("h2").bounding_box()["width"] > width * 0.6
+    meta, lead = (row.locator(part).bounding_box() for part in (".meta", ".lede"))
+    assert lead["y"] - meta["y"] - meta["height"] < 8
     assert sum(page.evaluate(SHIFTS)) <= 0.05
     assert [request.path for request, _ in publisher.log] == ["/gone.png"]
 
