@@ -44,8 +44,8 @@ _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 TIMES_MIN: Final = 2
 
 Finder = Callable[[str], bool]
-# Whether a title and a text, both folded lightly, are hidden.
-Hider = Callable[[str, str], bool]
+# Whether a title, a text and the lines of the categories, all folded lightly, are hidden.
+Hider = Callable[[str, str, str], bool]
 
 
 def mutes_read(rows: Sequence[Mapping[str, Any]]) -> tuple[Mute, ...]:
@@ -227,7 +227,8 @@ class MuteFilter:
         if not here:
             return None
         title, text = fold_lightly(item.title), fold_lightly(item.text)
-        return next((mute for mute, hides in here if hides(title, text)), None)
+        labels = fold_lightly("\n".join(item.categories)).replace("_", " ")
+        return next((mute for mute, hides in here if hides(title, text, labels)), None)
 
 
 def _mute_of(mutes: Mapping[tuple[str, str], Mute], key: str, source: str) -> Mute | None:
@@ -244,18 +245,18 @@ def mute_finder(mute: Mute) -> Finder:
 
 
 def _hider(mute: Mute) -> Hider:
-    """Return a function that tells whether a mute hides a title and a text.
+    """Return a function that tells whether a mute hides a title, a text and the lines of the categories.
 
-    A phrase hides at any place. A word must stand in the title, at the beginning of the text, or twice,
-    because a word said once, far down, is not the subject of an article.
+    A phrase hides at any place of title and text. A word must stand in the title, in a category, at the
+    beginning of the text, or twice, because a word said once, far down, is not the subject of an article.
     """
     if mute.kind == PHRASE:
         found = text_finder(mute.value)
-        return lambda title, text: found(f"{title}\n{text}")
+        return lambda title, text, labels: found(f"{title}\n{text}")
     places = term_places(mute.value) if _is_spaced_word(mute) else _places_spaceless(mute.value)
 
-    def hides(title: str, text: str) -> bool:
-        if any(True for _ in places(title)):
+    def hides(title: str, text: str, labels: str) -> bool:
+        if any(True for said in (title, labels) for _ in places(said)):
             return True
         found = enumerate(places(text), start=1)
         return any(place < LEAD_CHARS or times == TIMES_MIN for times, place in found)

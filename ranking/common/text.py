@@ -64,8 +64,12 @@ LEAD_CHARS = 300
 # articles that do not say it 8 %.
 OPENING_CHARS = 1000
 _WORD = re.compile(r"\w+")
-# A hyphen between letters, at the end of the text before a word and at the beginning of the text after it.
-_COMPOUND_BEFORE, _COMPOUND_AFTER = re.compile(r"\w[-\u2010\u2011]\Z"), re.compile(r"[-\u2010\u2011]\w")
+# The other half of a hyphenated compound, before a word and after it.
+_HALF_BEFORE = re.compile(r"(\w{1,24})[-\u2010\u2011]\Z")
+_HALF_AFTER = re.compile(r"[-\u2010\u2011](\w{1,24})")
+_HALF_CHARS = 25
+# A time before or after something is another thing: "post-war". So is a saying: "state-of-the-art".
+_OTHER_HALVES = FUNCTION_WORDS | {"post", "pre", "inter"}
 # Words that look like plurals but are not: "news" must not match "new".
 NOT_PLURALS = frozenset(
     {"news", "windows", "mars", "lens", "series", "species", "rails", "texas", "paris"}
@@ -265,9 +269,9 @@ def subject_end(text: str) -> int:
 
 
 def term_places(term: str) -> Callable[[str], Iterator[int]]:
-    """Return a function that yields the places of `term` in a folded text, as a separate word.
+    """Return a function that yields the places of `term` in a folded text, as a word of its own.
 
-    A hyphenated compound is another word: "post-war" has no "war". A term with a hyphen finds itself.
+    Half of a hyphenated compound counts, as in "pro-Trump", but not in "post-war" and "state-of-the-art".
     """
     if not term.strip():
         return lambda text: iter(())
@@ -276,10 +280,9 @@ def term_places(term: str) -> Callable[[str], Iterator[int]]:
     def places(text: str) -> Iterator[int]:
         if any(stem in text for stem in stems):
             for found in pattern.finditer(text):
-                if not (
-                    _COMPOUND_BEFORE.search(text[max(0, found.start() - 2) : found.start()])
-                    or _COMPOUND_AFTER.match(text, found.end())
-                ):
+                before = text[max(0, found.start() - _HALF_CHARS) : found.start()]
+                halves = _HALF_BEFORE.search(before), _HALF_AFTER.match(text, found.end())
+                if not any(half and half[1] in _OTHER_HALVES for half in halves):
                     yield found.start()
 
     return places

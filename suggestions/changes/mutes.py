@@ -144,9 +144,10 @@ class MuteWordKind(MuteKind):
         return change.refusal("too_few_sources", message)
 
     def contradiction(self, change: Change, rated: Sequence[RatedItem]) -> Refusal | None:
-        """Refuse a word that an item the reader liked says anywhere, and one that chance may explain."""
+        """Refuse a word that a liked item says or is filed under, and one that chance may explain."""
         finds = mute_finder(Mute(WORD, change.label))
-        about = [item for item in rated if finds(fold(f"{item.title}\n{item.text}"))]
+        texts = (fold("\n".join((item.title, item.text, *item.categories))) for item in rated)
+        about = [item for item, text in zip(rated, texts, strict=True) if finds(text)]
         if liked := sum(item.useful for item in about):
             message = (
                 f"The reader liked {liked} items that say “{change.label}”, which would be hidden. Drop it."

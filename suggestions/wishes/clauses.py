@@ -242,7 +242,7 @@ def _source_of(asker: Asker) -> tuple[str, Target] | None:
     return (what, found[0]) if len(found) == 1 and not lookup.sources_exact(what) else None
 
 
-def _muted_within(asker: Asker) -> Wish | Question | str | None:
+def _muted_within(asker: Asker) -> Wish | str | None:
     """Return the mute of something in one source, or `None` if the clause does not ask for one."""
     clause, lookup, parts = asker.clause, asker.lookup, _source_of(asker)
     if parts is None or clause.direction != NONE or clause.rule or clause.condition:
@@ -252,13 +252,10 @@ def _muted_within(asker: Asker) -> Wish | Question | str | None:
         return _(NO_AGE).format(days=SHELF_HOURS_MAX // 24)
     if len(what) > TOPIC_MAX_CHARS:
         return None
-    kinds = [clause.about] if clause.about in (WORD, AUTHOR, CATEGORY) else lookup.mute_kinds(what)
+    kind = clause.about if clause.about in (WORD, AUTHOR, CATEGORY) else lookup.mute_kind(what)
     typed = lookup.typed(what)
-    targets = [Target(kind, typed, lookup.authors.get(what, typed)) for kind in kinds]
-    if len(targets) > 1:
-        text = _(WHICH).replace("{short}", asker.quoted(what))
-        return asker.ask(text, [asker.change(NONE, target, where) for target in targets])
-    return Wish(NONE, targets[0], clause.amount, clause.until, within=where.key)
+    target = Target(kind, typed, lookup.authors.get(what, typed))
+    return Wish(NONE, target, clause.amount, clause.until, within=where.key)
 
 
 def _bound(asker: Asker) -> Question | None:
@@ -308,12 +305,10 @@ def _meant(asker: Asker, target: Target) -> Wish | Question | str:
         is_among = len(asker.sentence[clause.begin : clause.end].split()) > len(clause.target.split())
         unknown = is_among and not clause.direction
         return replace(asker.ask(text.format(about), asker.changes(ways, [target])), unknown=unknown)
-    if clause.direction == NONE and target.kind in (WORD, TOPIC) and clause.about != "word":
-        target = asker.worded(target)
-        kinds = [replace(target, kind=kind) for kind in asker.lookup.mute_kinds(target.key)]
-        if len(kinds) > 1:
-            return _ask_which(asker, kinds)
-        target = kinds[0]
+    if clause.direction == NONE and target.kind in (WORD, TOPIC):
+        is_word = clause.about == "word"
+        target = target if is_word else asker.worded(target)
+        target = replace(target, kind=WORD if is_word else asker.lookup.mute_kind(target.key))
     return Wish(clause.direction, target, clause.amount, clause.until)
 
 

@@ -98,7 +98,7 @@ def _reading_of(change: ModelChange, words: str, lookup: Lookup, today: date) ->
     if target:
         # A mute hides words or a category, be they an interest or not.
         is_text = target.kind in (TOPIC, WORD) and change.direction == NONE
-        kind = lookup.mute_kinds(target.key)[0] if is_text else target.kind
+        kind = lookup.mute_kind(target.key) if is_text else target.kind
         sentence = wish_words(change.direction, kind, target.label, change.number)
     if is_fresh or change.direction in PLAIN_WAYS:
         sentence = f"{SAYS_AMOUNT[change.amount]} {sentence}".strip()

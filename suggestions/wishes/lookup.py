@@ -371,19 +371,10 @@ class Lookup:
         """Return whether a publisher filed an item of the last days under `phrase`."""
         return any(category_key(phrase) in keys for keys in self.categories)
 
-    def mute_kinds(self, phrase: str) -> list[str]:
-        """Return the kinds of mutes that hide items with `phrase`. Skip a kind that hides nothing more.
-
-        Unlike topics and keywords, a mute of a word knows no labels.
-        """
-        finds, key = term_finder(phrase), category_key(phrase)
-        kinds = [WORD] if any(map(finds, self.texts)) else []
-        rows = zip(self.texts, self.categories, strict=True)
-        if any(key in keys and not finds(text) for text, keys in rows):
-            kinds.append(CATEGORY)
-        if not kinds and fold(phrase) in self.authors:
-            kinds.append(AUTHOR)
-        return kinds or [WORD]
+    def mute_kind(self, phrase: str) -> str:
+        """Return the kind of mute that hides items with `phrase`: a word, or an author whom no text names."""
+        is_word = fold(phrase) not in self.authors or self.is_category(phrase)
+        return WORD if is_word or any(map(term_finder(phrase), self.texts)) else AUTHOR
 
     def authors_named(self, phrase: str, *, partly: bool) -> list[Target]:
         """Return the authors named `phrase`; `partly`: with all its words in their name."""

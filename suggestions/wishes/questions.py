@@ -123,7 +123,7 @@ class Asker:
         """Return the answer that means `direction` of `target`, in the source `within` alone if given."""
         is_text = target.kind in (TOPIC, WORD) and direction == NONE
         target = self.worded(target) if is_text else target
-        kind = self.lookup.mute_kinds(target.key)[0] if is_text else target.kind
+        kind = self.lookup.mute_kind(target.key) if is_text else target.kind
         named = target_words(Target(kind, target.key, target.label))
         amount = SAYS_AMOUNT[self.clause.amount]
         given = f"{amount} {wish_words(direction, kind, target.label)}".strip()
@@ -159,7 +159,7 @@ class Asker:
 
     def muted_in(self, what: str, where: Target) -> Choice:
         """Return the answer that hides articles of the source `where` if they say the word `what`."""
-        return self.change(NONE, self.lookup.word(what, self.lookup.mute_kinds(what)[0]), where)
+        return self.change(NONE, self.lookup.word(what, self.lookup.mute_kind(what)), where)
 
     @property
     def part(self) -> str:

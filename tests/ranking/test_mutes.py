@@ -177,8 +177,11 @@ FAR = "Nothing of it here. " * 20
         ("Talks", FAR + "It was a war.", False),
         ("Talks", FAR + "After the war came the wars.", True),
         ("Post-war Bosnia", "Post-war years, post-war houses. " + FAR, False),
-        ("A war-torn town", "", False),
-        ("War\u2011time songs", "", False),
+        ("A war-torn town", "", True),
+        ("War\u2011time songs", "", True),
+        ("An anti-war march", "", True),
+        ("The art-of-war school", "", False),
+        ("Talks", FAR + "War-weary and war-torn.", True),
         ("Pre-war and war", "", True),
         ("War - what is it good for", "", True),
         ("No more war-", "", True),
@@ -190,6 +193,29 @@ def test_a_word_hides_what_is_about_it_and_not_what_says_it_in_passing(
 ) -> None:
     item = Candidate(1, "a.example", title, text, NOW)
     assert (MuteFilter([Mute("word", "war")]).finds(item) is not None) == is_hidden
+
+
+@pytest.mark.parametrize(
+    ("word", "category", "is_hidden"),
+    [
+        ("war", "War", True),
+        ("war", "War and peace", True),
+        ("war", "civil_war", True),
+        ("war", "Wars", True),
+        ("trump", "donald-trump", True),
+        ("Trump", "Trump-Regierung", True),
+        ("war", "post-war", False),
+        ("war", "Warsaw", False),
+    ],
+)
+def test_a_word_hides_what_is_filed_under_it(word: str, category: str, is_hidden: bool) -> None:
+    filed = Candidate(1, "a.example", "Talks", "", NOW, categories=("Europe", category))
+    assert (MuteFilter([Mute("word", word)]).finds(filed) is not None) == is_hidden
+
+
+@pytest.mark.parametrize("title", ["A pro-Trump rally", "Die Trump-Regierung", "Anti\u2010Trump-Demo"])
+def test_a_word_hides_compounds_with_it(title: str) -> None:
+    assert MuteFilter([Mute("word", "trump")]).finds(Candidate(1, "a.example", title, "", NOW))
 
 
 def test_a_phrase_of_one_word_hides_it_wherever_it_stands() -> None:

@@ -147,14 +147,15 @@ def test_drafts_are_about_what_publishers_filed_there_and_move_it(reads: Reader)
     assert (author.change.field, author.change.label, author.about) == ("keyword_boosts", "Ada Hill", 1)
 
 
-def test_a_category_is_muted_as_one(reads: Reader):
+def test_a_word_that_is_muted_hides_what_is_filed_under_it(reads: Reader):
     carry(reads, "third.example", "The vote is counted", categories=["Politics"])
     [draft] = asked(reads, "no politics until Friday").drafts
     assert [item.title for item in draft.items] == ["The vote is counted"]
     assert [item.title for item in draft.preview.leaves] == ["The vote is counted"]
     accepted(reads, draft.signed)
     [mute] = config_effective(reader_id=reads.pk).config.mutes
-    assert (mute.kind, mute.value) == ("category", "politics")
+    assert (mute.kind, mute.value) == ("word", "politics")
+    assert MuteFilter([mute]).finds(draft.items[0])
 
 
 def test_each_yes_makes_a_version_with_the_words_that_can_be_taken_back(reads: Reader):

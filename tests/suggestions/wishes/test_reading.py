@@ -244,8 +244,8 @@ SPEECH = filed("A speech on politics")
         ("more machine learning", "word", "machine learning", "more"),
         ("more from politics", "word", "politics", "more"),
         ("more about Ada Hill", "word", "Ada Hill", "more"),
-        ("no politics", "category", "politics", "none"),
-        ("mute the topic politics", "category", "politics", "none"),
+        ("no politics", "word", "politics", "none"),
+        ("mute the topic politics", "word", "politics", "none"),
         ("mute the category sports", "category", "sports", "none"),
         ("mute the word politics", "word", "politics", "none"),
         ("mute Ada Hill", "author", "Ada Hill", "none"),
@@ -267,17 +267,10 @@ def test_a_source_or_a_category_of_that_name_is_asked():
     assert read_of("more Wired", replace(vote, source="wired.example")).wishes
 
 
-def test_a_mute_of_a_word_that_is_a_category_too_is_asked():
-    question = read_of("no politics until Friday", VOTE, SPEECH).question
-    assert question is not None
-    assert [choice.label for choice in question.choices] == [
-        "Mute the word “politics”, until 20 March 2026",
-        "Mute the category “politics”, until 20 March 2026",
-    ]
-    kinds = [read_of(choice.words, VOTE, SPEECH).wishes[0].target.kind for choice in question.choices]
-    assert kinds == ["word", "category"]
-    filed_speech = replace(SPEECH, categories=("Politics",))
-    assert read_of("no politics", filed_speech).wishes[0].target.kind == "word"
+@pytest.mark.parametrize("items", [(VOTE,), (SPEECH,), (VOTE, SPEECH)])
+def test_a_mute_of_a_word_hides_its_category_too_and_is_not_asked_about(items: tuple[Candidate, ...]):
+    reading = read_of("no politics until Friday", *items)
+    assert [wish.target.kind for wish in reading.wishes] == ["word"] and reading.question is None
 
 
 @pytest.mark.parametrize("items", [(VOTE,), (SPEECH,), (VOTE, SPEECH)])
@@ -291,11 +284,11 @@ def test_each_answer_on_a_category_says_all_that_was_asked(sentence: str, items:
             assert len(read_of(choice.words, *items, topics=topics).wishes) == 1, choice
 
 
-def test_an_interest_that_is_a_category_alone_is_muted_as_one():
+def test_an_interest_that_is_a_category_alone_can_be_muted():
     question = read_of("no politics", VOTE, topics=("Politics",)).question
     assert question is not None
     found = [read_of(choice.words, VOTE, topics=("Politics",)).wishes[0] for choice in question.choices]
-    assert [(one.target.kind, one.direction) for one in found] == [("topic", "remove"), ("category", "none")]
+    assert [(one.target.kind, one.direction) for one in found] == [("topic", "remove"), ("word", "none")]
 
 
 @pytest.mark.parametrize("sentence", ["no sport", "less sport", "more trains", "kein Sport"])
