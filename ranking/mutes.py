@@ -256,7 +256,7 @@ def _hider(mute: Mute) -> Hider:
     places = term_places(mute.value) if _is_spaced_word(mute) else _places_spaceless(mute.value)
 
     def hides(title: str, text: str, labels: str) -> bool:
-        if any(True for said in (title, labels) for _ in places(said)):
+        if any(True for line in (title, labels) for _ in places(line)):
             return True
         found = enumerate(places(text), start=1)
         return any(place < LEAD_CHARS or times == TIMES_MIN for times, place in found)

@@ -140,6 +140,7 @@ def _page(answer: WishAnswer, reader_id: UUID, now: datetime) -> dict[str, Any]:
             "is_word": draft.is_word,
             "named": _named_so(draft.label, now) if _lacks_articles(draft) else [],
             "more_items": draft.about - len(draft.items),
+            "in_text": len(draft.in_text) if " " not in draft.label else 0,
             "is_thin": draft.change.kind in SUBJECTS and draft.about < ITEMS_SHOWN,
             "lower": urlencode({"words": wish_words(LESS, WORD, draft.label)}) if draft.stays else "",
             "moves": moves_shown(draft.preview, titles),

@@ -61,8 +61,9 @@ class WishDraft:
     """A drafted change of a wish: its effect in words, and the items it is about.
 
     `signed` names it when it is accepted. `items` are the newest of the `about` items of the last seven days.
-    Those in `by_meaning` clearly are about the subject without saying it; they come last. `stays` counts such
-    items beside a mute, which hides none of them, because it knows words alone.
+    Those in `by_meaning` clearly are about the subject without saying it; they come last. Before them stand
+    those of `in_text`, which say it in their text alone, where a word may mean something else. `stays` counts
+    items by meaning beside a mute, which hides none of them, because it knows words alone.
     """
 
     signed: str
@@ -73,6 +74,7 @@ class WishDraft:
     about: int
     preview: Preview
     by_meaning: frozenset[int] = frozenset()
+    in_text: frozenset[int] = frozenset()
     stays: int = 0
 
     @property
@@ -311,6 +313,9 @@ def _drafts(
     for (change, after), preview in zip(possible, previews, strict=True):
         say = [item for item in articles_shared(items) if change.touches(item)]
         says = {item.item_id for item in say}
+        in_text = _said_in_text(change, say)
+        # A car with "more space" in its text says nothing of space travel.
+        say.sort(key=lambda item: item.item_id in in_text)
         clear = [pk for pk in by_meaning.get(change.label, ()) if pk not in says]
         meant = clear if change.kind in SUBJECTS else []
         about = [*say[: ITEMS_SHOWN - min(len(meant), MEANT_SHOWN)], *(by_id[pk] for pk in meant)]
@@ -319,10 +324,17 @@ def _drafts(
         signed = _sign(reader_id, change, words)
         shown, count = tuple(about[:ITEMS_SHOWN]), len(say) + len(meant)
         stays = len(clear) - len(meant)
-        made.append(
-            WishDraft(signed, change, sentence, label, shown, count, preview, frozenset(meant), stays)
-        )
+        ids = frozenset(meant), in_text
+        made.append(WishDraft(signed, change, sentence, label, shown, count, preview, *ids, stays))
     return tuple(made), tuple(problems)
+
+
+def _said_in_text(change: Change, items: Sequence[Candidate]) -> frozenset[int]:
+    """Return which of these items say the subject of a change in their text alone."""
+    if change.kind not in SUBJECTS:
+        return frozenset()
+    found = (item.item_id for item in items if not change.touches(replace(item, text="")))
+    return frozenset(found)
 
 
 def _mutes_words(change: Change) -> bool:

@@ -380,14 +380,13 @@ def _unknown(asker: Asker) -> Wish | Question | str:
             choices.append(asker.muted_in(among[1], among[0]))
         asked = replace(asker.ask(_(IS_THIS), choices), unknown=not direction)
         return asked if among[1] else _meant(asker, among[0])
-    if direction != NONE and words[-1] in limits.FORM_WORDS:
+    form = clause.halves[1] if clause.halves else words[-1]
+    if form in limits.FORM_WORDS and (direction != NONE or clause.halves):
         return f"“{asker.part}”: {_(limits.LIMITS[limits.FORMS])}"
     is_short = len(words) <= (NAME_WORDS_MAX if direction else INHERITED_WORDS_MAX)
     if is_short and (direction == AGAINST or (not direction and (clause.about or clause.only))):
         found = _meant(asker, lookup.word(clause.target))
         return replace(found, unknown=not direction) if isinstance(found, Question) else found
-    if clause.length:
-        return _(LENGTH_NOTE).format(clause.length)
     # "And it annoys me" is a sentence of its own, and goes on with no wish before it.
     spoken = fold(asker.sentence[slice(*clause.span)]).split()
     is_sentence = clause.inherited and not lexicon.SETS["sentences"].isdisjoint(spoken)

@@ -333,6 +333,10 @@ def _plain(clause: Clause, lookup: Lookup) -> Clause:
     if its and not clause.halves and lookup.sources_exact(owner):
         # "The Guardian's football."
         return replace(clause, halves=(what, owner, "from"))
+    about, form, between = clause.halves or ("", "", "")
+    if between == "about" and form in limits.FORM_WORDS and clause.direction == MORE:
+        # "More essays about chess": the form is told, because no setting knows it.
+        return replace(clause, target=lookup.plain(about), about="about", halves=None)
     return clause if target == clause.target else replace(clause, target=target)
 
 

@@ -23,11 +23,16 @@ def target_strip(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
         length = word if word in lexicon.LENGTHS else length
         subject = subject or (bool(length or about) and word in lexicon.SUBJECT_WORDS)
         rest.pop(0)
+    # "Chess long reads": a length stands before the word for articles.
+    behind = lexicon.FILLERS | lexicon.SUBJECT_WORDS
     while (
-        len(rest) > 0 and rest[-1].kind == WORD and (rest[-1].text in lexicon.FILLERS | lexicon.SUBJECT_WORDS)
+        rest
+        and rest[-1].kind == WORD
+        and (rest[-1].text in behind or (subject and rest[-1].text in lexicon.LENGTHS))
     ):
         word = rest.pop().text
-        subject = subject or word in lexicon.SUBJECT_WORDS
+        length = word if word in lexicon.LENGTHS else length
+        subject = subject or word in behind
     at = next(
         (n for n, one in enumerate(tokens[:-1]) if one.kind == WORD and one.text in lexicon.TELLING), None
     )

@@ -118,6 +118,17 @@ def test_a_german_wish_takes_in_what_is_filed_in_english_and_the_other_way_round
         assert draft.about == 2 and not draft.by_meaning
 
 
+def test_articles_that_say_a_word_in_their_text_alone_come_after_those_about_it_and_are_marked(ada: Reader):
+    carry(ada, "motor.example", *(f"Car {n} of the year" for n in range(4)), text="More space for legs.")
+    carry(ada, "stars.example", "A space telescope", "Space travel", "To Mars", categories=["Space"])
+    (draft,) = asked(ada, "more space").drafts
+    titles = [item.title for item in draft.items]
+    assert titles[:3] == ["A space telescope", "Space travel", "To Mars"] and titles[3].startswith("Car")
+    assert len(draft.in_text) == 4 and draft.items[2].item_id not in draft.in_text
+    assert draft.items[3].item_id in draft.in_text and draft.about == 7
+    assert not asked(ada, "mute space").drafts[0].in_text and not asked(ada, "more Motor").drafts[0].in_text
+
+
 def test_drafts_name_what_they_are_about_and_change_nothing(reads: Reader):
     drafts = asked(reads, WORDS).drafts
     assert [(d.change.field, d.change.target, d.change.before, d.change.after) for d in drafts] == [

@@ -481,6 +481,28 @@ def test_a_condition_is_said_wherever_it_stands(words: str, said: str):
 
 
 @pytest.mark.parametrize(
+    ("words", "about", "told"),
+    [
+        ("more long reads about chess", "chess", "long"),
+        ("more chess long reads", "chess", "long"),
+        ("mehr lange Texte über Schach", "Schach", "long"),
+        ("mehr Texte über Schach", "Schach", ""),
+        ("more essays about chess", "chess", "essays"),
+        ("mehr Reportagen über Schach", "Schach", "Reportagen"),
+    ],
+)
+def test_how_long_or_of_what_form_articles_are_is_no_part_of_their_subject(words: str, about: str, told: str):
+    reading = read(words)
+    assert [(wish.direction, wish.target.label) for wish in reading.wishes] == [("more", about)]
+    assert told in " ".join(reading.notes) and bool(told) == bool(reading.notes)
+
+
+def test_a_form_that_is_wished_away_hides_no_subject():
+    reading = read("no podcasts about AI")
+    assert reading.wishes == () and "what form" in reading.notes[0]
+
+
+@pytest.mark.parametrize(
     "words", ["no crypto for a while", "vorerst kein Krypto", "no crypto over christmas"]
 )
 def test_a_time_without_an_end_is_asked_with_answers(words: str):
