@@ -313,7 +313,7 @@ def _drafts(
     for (change, after), preview in zip(possible, previews, strict=True):
         say = [item for item in articles_shared(items) if change.touches(item)]
         says = {item.item_id for item in say}
-        in_text = _said_in_text(change, say)
+        in_text = _text_alone(change, say)
         # A car with "more space" in its text says nothing of space travel.
         say.sort(key=lambda item: item.item_id in in_text)
         clear = [pk for pk in by_meaning.get(change.label, ()) if pk not in says]
@@ -329,7 +329,7 @@ def _drafts(
     return tuple(made), tuple(problems)
 
 
-def _said_in_text(change: Change, items: Sequence[Candidate]) -> frozenset[int]:
+def _text_alone(change: Change, items: Sequence[Candidate]) -> frozenset[int]:
     """Return which of these items say the subject of a change in their text alone."""
     if change.kind not in SUBJECTS:
         return frozenset()
