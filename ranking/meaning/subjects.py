@@ -39,6 +39,7 @@ PAIR_WORTH = 1.2
 _WORD = re.compile(r"[^\W_]+(?=['’])|(?<!['’])[^\W_]+|[^\w\s]")
 _VERBS_FOLLOW = "can could i let may might must not should they to we who will would you"
 _OBJECTS_BEGIN = "a an any her his it its me my our some the them this these us your"
+_HYPHENS = frozenset("-‐‑")
 _NOUNS_PRECEDE = "am are be been being had has have is was were"
 # They fit every subject: parts of time, kinds of texts, and words for everything.
 _FIT_ALL = """
@@ -103,9 +104,9 @@ class _Uses:
     objects: int = 0
 
     def count(self, before: str, after: str) -> None:
-        """Count a use between these words."""
+        """Count a use between these words. The first part of a compound ends no phrase: "self-hosted"."""
         self.uses += 1
-        self.ends += not after[0].isalpha() or after in _AFTER_NOUNS
+        self.ends += after not in _HYPHENS and (not after[0].isalpha() or after in _AFTER_NOUNS)
         self.verbs += before in _BEFORE_VERBS
         self.objects += after in _BEFORE_OBJECTS
 

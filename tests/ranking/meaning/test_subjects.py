@@ -1,5 +1,6 @@
 """Names of subjects: what a person would call them, and no words that fit every subject."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -69,6 +70,24 @@ def test_words_that_fit_every_subject_or_are_no_nouns_name_none(word: str, use: 
     names = names_of(items)
     assert {"Orbit", "Inflation"} <= set(names)
     assert not [name for name in names if word.casefold()[:4] in name.casefold()]
+
+
+def test_the_first_part_of_compounds_is_no_subject() -> None:
+    made = ["hosted", "made", "built", "taught", "driven", "styled", "written", "run", "grown", "cut", "paid"]
+    items = items_of(("Self-{}", TENNIS, []), ("Orbit {}", STARS, []), ("Inflation {}", BANKS, []))
+    items = [
+        replace(one, title=f"Self-{made[n % len(made)]}") if n < 12 else one for n, one in enumerate(items)
+    ]
+    assert "Self" not in names_of(items)
+
+
+def test_the_second_part_of_a_compound_can_name_a_subject() -> None:
+    items = items_of(
+        ("The US-Iran {}", f"{TENNIS} It was Iran. A talk with Iran.", []),
+        ("Orbit {}", STARS, []),
+        ("Inflation {}", BANKS, []),
+    )
+    assert "Iran" in names_of(items)
 
 
 def test_words_without_a_common_meaning_name_nothing() -> None:
