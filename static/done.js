@@ -1,5 +1,6 @@
 // Says what was just done: to a screen reader, and on top of the open article, whose buttons may be out of view.
 import { announce, said } from "./http.js";
+import { unattended } from "./unattended.js";
 
 // So long the line stays: twice what reading it and reaching for Undo takes. The buttons can undo it later, too.
 const SEEN_MS = 8000;
@@ -23,5 +24,5 @@ export function done(item, text, { short = text, undo } = {}) {
     line.append(button);
   }
   pane.after(line);
-  setTimeout(() => line.remove(), SEEN_MS);
+  unattended(line, SEEN_MS, () => line.remove());
 }

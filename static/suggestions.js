@@ -1,10 +1,11 @@
 // Answering suggestions without a reload: each card stays and tells what became of it.
 
 import { announce, ask, post, words } from "./http.js";
+import { unattended } from "./unattended.js";
 
 const TEXT = words("suggestion-words");
 const UNDO_AFTER_MS = 700;
-// How long an answered card keeps its room under a pointer that stays.
+// How long an answered card keeps its room, and longer while its reader is at it.
 const ROOM_MS = 2000;
 const WAITING = "[data-card]:not(.done, [data-over])";
 let applied = false;
@@ -162,9 +163,7 @@ function finish(card, verb, teaches) {
   card.style.minHeight = `${card.getBoundingClientRect().height}px`;
   card.replaceChildren(told, undoOf(card), ...(whyNot ? [reasonsOf(whyNot)] : []));
   card.classList.add("done");
-  const close = () => (card.style.minHeight = "0px");
-  card.addEventListener("pointerleave", close, { once: true });
-  setTimeout(close, ROOM_MS);
+  unattended(card, ROOM_MS, () => (card.style.minHeight = "0px"));
   recount();
   const isLast = !cards.querySelector("[data-card]:not(.done)");
   announce(`${text}: ${title}. ${taught.textContent} ${isLast ? allDone(told) : ""}`.trim());

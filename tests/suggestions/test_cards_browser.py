@@ -131,27 +131,40 @@ def top(element: Locator) -> float:
     return float(element.evaluate("found => found.getBoundingClientRect().top + scrollY"))
 
 
-@pytest.mark.parametrize("how", ["after two seconds", "as the pointer leaves it"])
-def test_an_answered_card_keeps_its_room_for_a_moment_and_its_undo_for_good(
-    page: Page, ada: Reader, how: str
+@pytest.mark.parametrize("at_it", ["nobody", "the pointer", "the focus"])
+def test_an_answered_card_keeps_its_room_while_its_reader_is_at_it_and_its_undo_for_good(
+    page: Page, ada: Reader, at_it: str
 ):
     cards = [page.locator(f"#suggestion-{one.pk}") for one in (suggested(ada), other_topic(ada))]
     page.clock.install()
     page.goto(PAGE)
     below = [cards[1], *map(page.locator, ("[data-accept-all]", "[data-generate-panel]"))]
     places = [top(one) for one in below]
-    for card, button in zip(cards, ("No", "Yes"), strict=True):
+    for card, name in zip(cards, ("No", "Yes"), strict=True):
         height = float(card.evaluate("one => one.offsetHeight"))
-        card.get_by_role("button", name=button, exact=True).click()
+        button = card.get_by_role("button", name=name, exact=True)
+        button.press("Enter") if at_it == "the focus" else button.click()
         expect(card.get_by_role("button", name="Undo")).to_be_visible()
-        page.clock.run_for(1_000)
+        if at_it == "nobody":
+            page.mouse.move(0, 0)
+            page.clock.run_for(1_000)
+        else:
+            page.clock.run_for(60_000)
         if card is cards[0]:
             assert [top(one) for one in below] == pytest.approx(places, abs=0.5)
         assert card.evaluate("one => one.offsetHeight") == pytest.approx(height, abs=1)
-        if how == "after two seconds":
-            page.clock.run_for(1_100)
-        else:
+        if at_it == "the focus":
+            # On to what the card offers, and then out of it.
+            expect(card).to_be_focused()
+            page.keyboard.press("Tab")
+            expect(card.locator(":focus")).to_have_count(1)
+            page.clock.run_for(1_000)
+            assert card.evaluate("one => one.offsetHeight") == pytest.approx(height, abs=1)
+            page.keyboard.press("Shift+Tab")
+            page.keyboard.press("Shift+Tab")
+        elif at_it == "the pointer":
             page.mouse.move(0, 0)
+        page.clock.run_for(1_100)
         until(page, lambda one=card, was=height: one.evaluate("one => one.offsetHeight") < was - 60)
     assert top(below[2]) < places[2]
     cards[0].get_by_text("Why not?").click()
