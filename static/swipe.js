@@ -52,12 +52,16 @@ function end() {
 }
 
 function tell() {
-  localStorage.setItem(TOLD, "yes");
   const hint = Object.assign(document.createElement("p"), { className: "swipe-hint no-print", textContent: said("swipe_hint") });
   const close = Object.assign(document.createElement("button"), { type: "button", className: "text", textContent: said("close") });
   close.addEventListener("click", () => hint.remove());
   hint.append(close);
-  document.body.append(hint);
+  // Between two rows, the first that is out of sight: it covers no headline, and nothing in sight moves.
+  const below = [...list.querySelectorAll(":scope > article[data-item]")].find((row) => row.getBoundingClientRect().top >= innerHeight);
+  if (below) below.before(hint);
+  else list.append(hint);
+  const seen = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && localStorage.setItem(TOLD, "yes"));
+  seen.observe(hint);
 }
 
 const list = document.querySelector("[data-thumbs]");
