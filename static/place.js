@@ -1,14 +1,17 @@
-// After marks on a list are undone, its reader is at the row they were at, and it is scrolled as before.
+// After rows of a list are marked, and after that is undone, its reader is at the row they were at, and it is scrolled as before.
 import { more } from "./endless.js";
 
-// Where the reader was as they marked a list, and where they are to be on the page that comes after an undo.
+// Where the reader was as they marked a list, and where they are to be on the page that comes next.
 const [LEFT, BACK] = ["place-left", "place-back"];
 // The row one was at may be gone from a list of unread ones. Then it is the next of so many.
 const NEXT_MAX = 50;
 
 document.addEventListener("submit", ({ target, submitter }) => {
   if (target.matches(".marked")) return keep(BACK, back());
-  if (target.matches(".progress-of-day") && submitter?.dataset.key !== "m") keep(LEFT, place());
+  if (!target.matches(".progress-of-day") || submitter?.dataset.key === "m") return;
+  const at = place(submitter?.closest("article[data-item]"));
+  keep(LEFT, at);
+  if (at?.walked || scrollY) keep(BACK, at);
 });
 
 const there = read(BACK);
@@ -21,10 +24,13 @@ function back() {
   return left?.list === list() && !(here && (here.walked || scrollY)) ? left : here;
 }
 
-/** Return the row one is at, or the first in sight: its items, how far from the top it is, and how many rows there are. */
-function place() {
+/**
+ * Return the row one is at, which is `pressed` if a button of it was, or the first in sight: its items, how far from the
+ * top it is, and how many rows there are.
+ */
+function place(pressed) {
   const all = rows();
-  const walked = document.activeElement.closest("article[data-item]");
+  const walked = pressed ?? document.activeElement.closest("article[data-item]");
   const row = walked ?? all.find((one) => one.getBoundingClientRect().bottom > 0);
   if (!row) return null;
   const items = all.slice(all.indexOf(row)).slice(0, NEXT_MAX).map(({ dataset }) => dataset.item);
@@ -39,8 +45,18 @@ async function restore({ items, top, walked, rows: seen }) {
   if (walked) row.querySelector("a[data-open]").focus({ preventScroll: true });
   const scroll = () => scrollBy({ top: row.getBoundingClientRect().top - top, behavior: "instant" });
   scroll();
+  bring(document.querySelector(".marked.notice"), row);
+  scroll();
   // Rows that come into sight are laid out now, and may be higher than was thought.
   requestAnimationFrame(scroll);
+}
+
+/** Bring the line with Undo beside the row one is at, if it stands at the top of the page and out of sight. */
+function bring(line, row) {
+  if (!line || line.getBoundingClientRect().bottom > 0) return;
+  const isRoomAbove = row.getBoundingClientRect().top > 2 * line.offsetHeight;
+  if (isRoomAbove) row.before(line);
+  else row.after(line);
 }
 
 function rows() {

@@ -1,6 +1,7 @@
 """Views of the lists of all items: a page of one, and marking as read."""
 
 from datetime import datetime
+from urllib.parse import parse_qs, urlsplit
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -11,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.errors import ItemNotFound
+from digest.items.listing import feeds_read
 from digest.items.reading import item_read, item_unread, items_read
 from digest.items.selectors import items_visible
 from digest.models import Reader
@@ -20,11 +22,13 @@ from digest.web.pages.lists import (
     OLDER_DAYS,
     ListRequest,
     list_mark_read,
+    list_name,
     list_page,
     list_request,
     lists_beside,
 )
 from digest.web.pages.marked import marking_keep, page_made
+from ranking.language import quoted
 
 ITEM_ID_CHARS = 18
 
@@ -69,7 +73,8 @@ def all_read(request: HttpRequest) -> HttpResponse:
         case "these":
             ids = [int(one) for one in typed.get("items", "").split(",") if _is_id(one)]
             shown = items_visible(reader_id=reader.pk).filter(pk__in=ids).values_list("pk", flat=True)
-            marking_keep(request, items_read(reader=reader, item_ids=list(shown), now=now), now)
+            newly = items_read(reader=reader, item_ids=list(shown), now=now)
+            marking_keep(request, newly, _search_name(request), now)
             return redirect(_back(request, asked))
     raise Http404(_("There is no such change."))
 
@@ -81,6 +86,12 @@ def _is_id(typed: str) -> bool:
 def _back(request: HttpRequest, asked: ListRequest) -> str:
     """Return the address of the page that the form is on: a list, or the one in its field `next`."""
     return own_path(request.POST.get("next", "")) or asked.address()
+
+
+def _search_name(request: HttpRequest) -> str:
+    """Return the name of the search that the form is on: Search “lamp”."""
+    query = parse_qs(urlsplit(request.POST.get("next", "")).query).get("q", [""])[0]
+    return f"{_('Search')} {quoted(query)}" if query else _("Search")
 
 
 def _mark_one(request: HttpRequest, asked: ListRequest, typed: str, read_at: datetime | None) -> HttpResponse:
@@ -120,5 +131,5 @@ def _mark_many(
         is_older = _("Nothing unread there is that old.")
         messages.info(request, is_older if older_days else _("Nothing there was unread."))
         return redirect(asked.address())
-    marking_keep(request, newly, now)
+    marking_keep(request, newly, list_name(feeds_read(reader_id=reader.pk), asked.chosen), now)
     return redirect(asked.address())

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.daily.catch_up import catch_up
@@ -53,5 +54,6 @@ def missed_read(request: HttpRequest) -> HttpResponse:
     if not chosen:
         return redirect(here)
     seen_by = page_made(request.POST.get("seen", ""), now)
-    marking_keep(request, items_read(reader=reader, item_ids=chosen, now=now, seen_by=seen_by), now)
+    newly = items_read(reader=reader, item_ids=chosen, now=now, seen_by=seen_by)
+    marking_keep(request, newly, _("While you were away"), now)
     return redirect(here if rest else f"{here}?done=1")

@@ -45,7 +45,8 @@ def further_read(request: HttpRequest) -> HttpResponse:
     _digest, page = _page_of(reader, request.POST.get("page", ""))
     named = {*request.POST.getlist("item")}
     chosen = [row.item_id for row in page.impressions if str(row.item_id) in named]
-    marking_keep(request, items_read(reader=reader, item_ids=chosen, now=now), now)
+    newly = items_read(reader=reader, item_ids=chosen, now=now)
+    marking_keep(request, newly, _("Further today"), now)
     return redirect(f"{reverse('digest:further')}?page={page.number}")
 
 

@@ -1,4 +1,4 @@
-"""The line "30 items marked as read at 9:14 · Undo" of the lists, which stays until the reader's next day.
+"""The line "News: 30 items marked as read at 9:14 · Undo" of the lists, until the reader's next day.
 
 The last five markings are kept, so a second marking does not take the way back from the first. They are
 undone one after the other, the latest first.
@@ -25,6 +25,7 @@ from ranking.language import thousands
 
 MARKED = "marked"
 STAMP_CHARS = 17
+PLACE_CHARS = 200
 NEW_FOR = timedelta(minutes=10)
 
 
@@ -32,18 +33,21 @@ NEW_FOR = timedelta(minutes=10)
 class Marking:
     """Several items that were marked as read at one moment, and their number.
 
-    `is_new`: just now. The page says it in a louder voice, because it may have been a mistake.
+    `place` is the name of their list or page. `is_new`: just now. The page says it in a louder voice, because
+    it may have been a mistake.
     """
 
     at: datetime
     count: int
+    place: str
     is_new: bool
 
 
-def marking_keep(request: HttpRequest, count: int, now: datetime) -> None:
-    """Keep what was marked as read at `now` for the line with Undo; nothing if it was no item."""
+def marking_keep(request: HttpRequest, count: int, place: str, now: datetime) -> None:
+    """Keep what was marked as read at `now` in `place` for the line with Undo; nothing if it was no item."""
     if count:
-        step_keep(reader=reader_of(request), kind=MARKED, values={"count": count}, now=now)
+        values = {"count": count, "place": place[:PLACE_CHARS]}
+        step_keep(reader=reader_of(request), kind=MARKED, values=values, now=now)
 
 
 def marking_latest(request: HttpRequest, now: datetime) -> Marking | None:
@@ -51,8 +55,9 @@ def marking_latest(request: HttpRequest, now: datetime) -> Marking | None:
     steps = steps_of(reader_of(request), MARKED, now)
     if not steps:
         return None
-    at = datetime.fromisoformat(steps[-1]["at"])
-    return Marking(at, steps[-1]["count"], now - at < NEW_FOR)
+    step, at = steps[-1], datetime.fromisoformat(steps[-1]["at"])
+    # Steps of the release before have no place.
+    return Marking(at, step["count"], step.get("place", ""), now - at < NEW_FOR)
 
 
 @login_required

@@ -9,7 +9,7 @@ from django.test import Client
 
 from digest.daily import catch_up
 from digest.daily.services import digest_refresh
-from digest.models import Item, Reader, Reading
+from digest.models import Item, Reader, Reading, Subscription
 from digest.web.pages import marked
 from tests.support.browser import fresh_item
 from tests.support.factories import ItemFactory
@@ -29,7 +29,7 @@ def page(client: Client, ada: Reader) -> Client:
 
 def line_of(page: Client, address: str) -> str:
     body = page.get(address).content.decode()
-    found = re.search(r'class="marked.*?<span>(.*?)</span>', body)
+    found = re.search(r'class="marked.*?<span>(?:<bdi>.*?</bdi>: )?(.*?)</span>', body)
     return found[1] if found else ""
 
 
@@ -173,3 +173,39 @@ def test_the_line_is_loud_at_first_because_it_may_have_been_a_mistake(page: Clie
     later = marked.timezone.now() + timedelta(minutes=11)
     monkeypatch.setattr("digest.templatetags.digest_pages.timezone.now", lambda: later)
     assert 'class="marked row sans no-print notice"' not in page.get("/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ({"all": "1"}, "All items"),
+        ({"all": "1", "folder": "News"}, "News"),
+        ({"all": "1", "source": "gazette.example", "unread": "1"}, "Gazette"),
+        ({"older": "1", "folder": "News"}, "News"),
+    ],
+)
+def test_the_line_names_the_list_that_it_is_about_wherever_it_is_shown(page, ada: Reader, typed, name):
+    fresh_item(ada, hours=30, key="gazette.example", title="Old")
+    Subscription.objects.update(folder="News")
+    page.post("/ui/all/read", typed)
+    for address in LISTS:
+        assert f"<span><bdi>{name}</bdi>: " in page.get(address).content.decode()
+
+
+def test_the_line_names_today_and_the_search_that_it_is_about(page: Client, ada: Reader):
+    mark_today(page)
+    assert "<span><bdi>Today</bdi>: 4 items marked" in page.get("/ui/all").content.decode()
+    undo(page, "/ui/all")
+    items = ",".join(map(str, Item.objects.values_list("pk", flat=True)))
+    page.post("/ui/all/read", {"these": "1", "next": "/ui/search?q=no&order=newest", "items": items})
+    assert "<span><bdi>Search “no”</bdi>: 4 items marked" in page.get("/").content.decode()
+
+
+def test_what_the_release_before_marked_has_no_name_and_can_be_undone(page: Client, ada: Reader):
+    page.post("/ui/all/read", {"all": "1"})
+    steps = Reader.objects.get(pk=ada.pk).undo_steps
+    del steps["marked"][0]["place"]
+    Reader.objects.filter(pk=ada.pk).update(undo_steps=steps)
+    assert "<span>4 items marked" in page.get("/ui/all").content.decode()
+    undo(page, "/ui/all")
+    assert read(ada) == set()

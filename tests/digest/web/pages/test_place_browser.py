@@ -1,4 +1,4 @@
-"""After marks are undone, a reader is at the row they were at, and their list is scrolled as before."""
+"""After rows are marked, and after that is undone, a reader is at their row, scrolled as before."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -88,10 +88,52 @@ def test_whoever_walks_on_after_the_marks_stays_where_they_are_as_these_are_undo
     lamps.keyboard.press("A")
     expect(lamps.get_by_text("items marked as read")).to_be_visible()
     listening(lamps)
-    walk(lamps, 3)
+    for n in (8, 7, 6):
+        lamps.keyboard.press("k")
+        expect(lamps.get_by_role("link", name=f"Lamp {n}", exact=True)).to_be_focused()
     lamps.keyboard.press("z")
     expect(lamps.get_by_text("items unread again")).to_be_visible()
-    expect(lamps.get_by_role("link", name="Lamp 3", exact=True)).to_be_focused()
+    expect(lamps.get_by_role("link", name="Lamp 6", exact=True)).to_be_focused()
+
+
+@pytest.mark.parametrize(
+    ("key", "address"),
+    [("<", "/ui/all"), (">", "/ui/all?order=best"), ("A", "/ui/all"), ("<", "/ui/all?unread=1&folder=News")],
+)
+def test_no_key_that_marks_takes_one_from_their_row_or_the_undo_out_of_sight(
+    lamps: Page, ada: Reader, key: str, address: str
+):
+    lamps.goto(address)
+    for _ in range(31):
+        lamps.keyboard.press("j")
+    lamps.wait_for_timeout(500)
+    title = lamps.evaluate("document.activeElement.textContent")
+    row = lamps.locator("article.item", has=lamps.get_by_role("link", name=title, exact=True))
+    before = row.evaluate(TOP)
+    lamps.keyboard.press(key)
+    undo = lamps.get_by_role("button", name="Undo marking as read")
+    expect(undo).to_be_in_viewport()
+    expect(row.get_by_role("link", name=title, exact=True)).to_be_focused()
+    lamps.wait_for_timeout(100)
+    # Above the first unread row there is nothing left to scroll to.
+    assert "unread" in address or abs(row.evaluate(TOP) - before) <= 2
+    listening(lamps)
+    lamps.keyboard.press("j")
+    expect(row.get_by_role("link", name=title, exact=True)).not_to_be_focused()
+    expect(lamps.locator("article a:focus")).to_be_in_viewport()
+
+
+def test_a_button_that_marks_what_is_above_a_row_keeps_its_reader_there(lamps: Page, ada: Reader):
+    lamps.goto("/ui/all")
+    row = lamps.locator("article.item", has=lamps.get_by_role("link", name="Lamp 20", exact=True))
+    row.scroll_into_view_if_needed()
+    row.hover()
+    row.locator(".around > summary").click()
+    before = row.evaluate(TOP)
+    row.get_by_role("button", name="Mark everything above as read").click()
+    expect(lamps.get_by_text("20 items marked as read")).to_be_in_viewport()
+    lamps.wait_for_timeout(100)
+    assert abs(row.evaluate(TOP) - before) <= 2
 
 
 def test_today_keeps_the_place_too_and_no_other_list_is_moved(lamps: Page):
