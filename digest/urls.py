@@ -54,6 +54,7 @@ urlpatterns = [
     path("ui/date/<date:date>", reading.day, name="day"),
     path("ui/date/<date:date>/read", reading.read, name="read"),
     path("ui/date/<date:date>/left-out", reading.left_out, name="left_out"),
+    path("ui/today/moved", reading.moved, name="moved"),
     path("ui/today/further", further.further, name="further"),
     path("ui/today/further/read", further.further_read, name="further_read"),
     path("ui/today/read-gone", further.read_gone, name="read_gone"),

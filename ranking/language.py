@@ -59,8 +59,10 @@ def stored_text(text: str, patterns: Iterable[str] = ()) -> str:
     `patterns` are the marked texts with fields in braces from which it may have been formatted. A text that
     fits none (a model or a publisher wrote it) is returned unchanged. Former texts get the words of today.
     """
+    if not text:
+        return ""
     text = text_today(text)
-    if text and (shown := gettext(text)) != text:
+    if (shown := gettext(text)) != text:
         return shown
     for pattern in patterns:
         shown = gettext(pattern)

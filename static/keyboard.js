@@ -1,7 +1,7 @@
 // One key for what a reader does all day. Nothing happens while typing, with a modifier, or when switched off.
 import { done } from "./done.js";
 import { more } from "./endless.js";
-import { said } from "./http.js";
+import { announce, said } from "./http.js";
 import { pass, toggle } from "./marks.js";
 
 const help = document.getElementById("keys");
@@ -38,7 +38,11 @@ let going = -PLACE_MS;
 const owed = [];
 
 off.checked = localStorage.getItem(SWITCH) === "yes";
-off.addEventListener("change", () => localStorage.setItem(SWITCH, off.checked ? "yes" : "no"));
+document.documentElement.toggleAttribute("data-keys", !off.checked);
+off.addEventListener("change", () => {
+  localStorage.setItem(SWITCH, off.checked ? "yes" : "no");
+  document.documentElement.toggleAttribute("data-keys", !off.checked);
+});
 opener.hidden = false;
 opener.addEventListener("click", () => help.showModal());
 
@@ -76,8 +80,21 @@ function act(key) {
   if (key === "+" || key === "-") return rate(key === "+" ? "u" : "d");
   if (key in AROUND) return click(here()?.querySelector(`[name=${AROUND[key]}]`));
   if (["s", "u", "d", "l"].includes(key)) return click(here()?.querySelector(`[data-key=${key}]`));
-  if (/^[1-9]$/.test(key)) return click(here()?.querySelectorAll(".tags button")[key - 1]);
+  if (/^[1-9]$/.test(key)) return reason(key - 1);
   return false;
+}
+
+/** Choose the nth reason for a rating. If they are folded, unfold them first: each says its number there. */
+function reason(n) {
+  const row = here();
+  const beside = pane && !pane.hidden ? pane.querySelector(`[data-item="${row?.dataset.item}"]`) : null;
+  const reasons = (beside ?? row)?.querySelector(".tags");
+  if (!reasons) return false;
+  if (reasons.open) return click(reasons.querySelectorAll("[data-key^=tag-]")[n]);
+  reasons.open = true;
+  reasons.scrollIntoView({ block: "nearest" });
+  announce([...reasons.querySelectorAll("[data-key^=tag-]")].slice(0, 9).map((one, at) => `${at + 1} ${one.textContent}`).join(", "));
+  return true;
 }
 
 /** Scroll the article that is open beside the list by a screen. At its end, Space goes on to the next unread one. */

@@ -133,7 +133,7 @@ function replace(box, html, button) {
   if (focused) (same ?? fresh.querySelector("button")).focus({ preventScroll: true });
   const notice = fresh.querySelector("[data-notice]")?.textContent;
   const on = same?.getAttribute("aria-pressed") === "true";
-  const whole = (first) => [first, fresh.querySelector("[data-ended]")?.textContent].filter(Boolean).join(". ");
+  const whole = (first) => [first, ...[...fresh.querySelectorAll("[data-ended], [data-tells]")].map((one) => one.textContent)].join(". ");
   const { item } = fresh.closest("[data-item]").dataset;
   const noted = whole(notice ?? said(on ? "noted" : "taken_back", { label }));
   const undo = () => {

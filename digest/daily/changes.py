@@ -13,10 +13,11 @@ class OrderChange:
     """The order of a digest as it would be without a change (`before`), and right after it (`after`).
 
     The cause is one of three: the settings became `version`; the learning cycle of UTC day `cycle` ran; or
-    the reader gave `answers` to interview questions about these items. The last two may come together.
+    the reader gave `answers` to interview questions about these items. The last two may come together. With
+    none of the three, the reader had the page made again by their ratings.
 
-    Without the answers of an interview no page can be made again, so `before` is the page that the reader saw
-    last. `arrived` are new items in `after` that came since then. They are not the change's effect.
+    Without answers and ratings no page can be made again, so for these `before` is the page that the reader
+    saw last. `arrived` are new items in `after` that came since then. They are not the change's effect.
     """
 
     before: tuple[int, ...]
@@ -66,6 +67,11 @@ class OrderChange:
     def has_effect(self) -> bool:
         """Return whether the change moved, brought or took anything. Pages do not tell others."""
         return bool(self.places or self.gone)
+
+    @property
+    def may_be_undone(self) -> bool:
+        """Return whether there is something to take back: ratings are taken back at their articles."""
+        return bool(self.version or self.cycle or self.answers)
 
     @property
     def gone(self) -> int:

@@ -24,10 +24,11 @@ from digest.daily.why_words import FOUND, why_sentence
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.feeds.health import FeedCondition
 from ranking.config_words import weight_of_source, weight_parts_words
-from ranking.entities import WEIGHT_DEFAULT
+from ranking.entities import WEIGHT_DEFAULT, Config
 from ranking.language import date_words, figure, gettext_noop, ngettext, percent, pgettext, quoted, times
 from ranking.language import gettext as _
 from ranking.scoring import INTEREST_MIN
+from ranking.taste.entities import TasteLevel
 
 LEDE_CHARS = 320
 # The longest word that is kept whole by cutting before it, in characters.
@@ -136,8 +137,27 @@ def settings_changes(then: Mapping[str, Any], now: Mapping[str, Any], source: st
     left out.
     """
     before, after = _preferences(then, source), _preferences(now, source)
-    gone = [_("no longer {chip}").format(chip=chip) for chip in before if chip not in after]
-    return (*(_("now {chip}").format(chip=chip) for chip in after if chip not in before), *gone)
+    new = tuple(_("now {chip}").format(chip=chip) for chip in after if chip not in before)
+    return (*new, *settings_ended(then, now, source))
+
+
+def settings_ended(then: Mapping[str, Any], now: Mapping[str, Any], source: str) -> tuple[str, ...]:
+    """Return chips for the effects of the reader's settings on an item that have ended since `then`."""
+    after = _preferences(now, source)
+    ended = [chip for chip in _preferences(then, source) if chip not in after]
+    return tuple(_("no longer {chip}").format(chip=chip) for chip in ended)
+
+
+def page_settings_changed(then: Config, now: Config) -> str:
+    """Return what settings for the whole page changed for every article, in a few words; "" for nothing."""
+    if then.taste is not now.taste:
+        if now.taste is TasteLevel.OFF:
+            return _("no longer by your taste")
+        return _("your taste counts differently")
+    if then.recency_half_life_hours != now.recency_half_life_hours:
+        slower = now.recency_half_life_hours > then.recency_half_life_hours
+        return _("age counts less now") if slower else _("age counts more now")
+    return ""
 
 
 def changed_by_learning(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
@@ -11,8 +11,8 @@ import numpy as np
 from django.db.models import Count, Exists, F, OuterRef, Window
 from django.db.models.functions import RowNumber
 
-from digest.daily.changes import OrderChange, order_seen
-from digest.daily.selectors import digest_for
+from digest.daily.anew import change_since, page_before
+from digest.daily.changes import OrderChange
 from digest.daily.services import digest_refresh
 from digest.days import day_of
 from digest.entities import UNREAD_DAYS
@@ -180,35 +180,17 @@ def interview_finish(*, reader: Reader, item_ids: Sequence[int], now: datetime) 
     postpone the weekly one. The change is stored with the digest, so it can be undone. Returns `None` if
     there was no digest or no answer.
     """
-    there = digest_for(reader_id=reader.pk, date=day_of(now, reader.zone))
-    before = _order(there) if there else []
+    before = page_before(reader=reader, now=now)
     tallies = feedback_tallies(reader_id=reader.pk, now=now)
     is_due = any(tally.n >= N_MIN for tally in tallies)
     moved = weights_update(reader_id=reader.pk, now=now) if item_ids and is_due else 0
     digest = digest_refresh(reader=reader, now=now)
-    if there is None or not before or not item_ids:
+    if before is None or not item_ids:
         return None
-    after = _order(digest)
-    seen = order_seen(before, there.seen, is_seen=there.exposed_at is not None)
-    useless = _useless(reader, [*seen, *after])
-    came = Item.objects.filter(pk__in={*after} - {*before}, first_seen_at__gt=there.built_at)
-    change = OrderChange(
-        # A folded article has no place. The answers of this interview still stood on the page before it.
-        tuple(one for one in seen if one in item_ids or one not in useless),
-        tuple(one for one in after if one not in useless),
+    change = replace(
+        change_since(reader=reader, before=before, digest=digest, answered=item_ids),
         cycle=now.astimezone(UTC).date().isoformat() if moved else "",
         answers=tuple(item_ids),
-        arrived=tuple(came.values_list("pk", flat=True)),
     )
     Digest.objects.filter(pk=digest.pk).update(change=change.as_dict())
     return change
-
-
-def _useless(reader: Reader, item_ids: Sequence[int]) -> set[int]:
-    """Return those of the items whose article the reader called not useful."""
-    rated = Feedback.objects.filter(reader=reader, useful=False, article=OuterRef("article"))
-    return set(Item.objects.filter(Exists(rated), pk__in=item_ids).values_list("pk", flat=True))
-
-
-def _order(digest: Digest) -> list[int]:
-    return list(digest.impressions.order_by("rank").values_list("item_id", flat=True))

@@ -19,10 +19,12 @@ from digest.daily.item_words import (
     changed_by_learning,
     item_age_words,
     lede_cut,
+    page_settings_changed,
     score_chips,
     score_explain,
     seen_words,
     settings_changes,
+    settings_ended,
     summary_origin,
 )
 from digest.daily.why_words import FOUND
@@ -39,9 +41,10 @@ from digest.summaries.selectors import ShownSummary, reasons_suggested_for, summ
 from digest.summaries.summarise import lead_of
 from ranking.common.categories import category_keys, label_keys, topics_among
 from ranking.common.text import fold, known_topic, term_named, topic_key
+from ranking.entities import EffectiveConfig
 from ranking.language import stored_text
 from ranking.scoring import Signals, rank
-from ranking.selectors import config_effective
+from ranking.selectors import config_effective, versions_of_order
 
 # An extract stands above articles of more words.
 SHORT_WORDS = 800
@@ -176,13 +179,19 @@ def _age_scored(entry: ScoredItem) -> str:
 
 
 def items_score(
-    *, reader: Reader, items: Sequence[Item], now: datetime, signals: Signals | None = None
+    *,
+    reader: Reader,
+    items: Sequence[Item],
+    now: datetime,
+    signals: Signals | None = None,
+    effective: EffectiveConfig | None = None,
 ) -> list[ScoredItem]:
     """Score the items with the settings of `now`, in the given order; a constant number of queries.
 
-    Pass `signals` if they are known already, or if nothing that depends on them is shown.
+    Pass `signals` if they are known already, or if nothing that depends on them is shown, and `effective` to
+    score by other settings.
     """
-    effective = config_effective(reader_id=reader.pk)
+    effective = effective or config_effective(reader_id=reader.pk)
     items_name_sources(reader_id=reader.pk, items=items)
     candidates = [item_candidate(item) for item in items]
     if signals is None:
@@ -299,6 +308,27 @@ def scores_changed(*, reader: Reader, scored: Sequence[ScoredItem], now: datetim
     today = items_score(reader=reader, items=changed, now=now) if changed else []
     found = {later.item.pk: score_changed(earlier[later.item.pk], later, shown=later) for later in today}
     return {pk: other for pk, other in found.items() if other}
+
+
+def reasons_of_change(
+    *, reader: Reader, scored: Sequence[ScoredItem], version: int, now: datetime
+) -> dict[int, tuple[str, ...]]:
+    """Return {item id: chips for what the change of settings to `version` ended or changed for it}.
+
+    Only items for which the reader's settings changed are in it. Four queries at most.
+    """
+    effective = config_effective(reader_id=reader.pk)
+    since, configs = {reader.pk: version - 1}, {reader.pk: effective}
+    _, before = versions_of_order(since=since, configs=configs).get(reader.pk, (0, effective))
+    items, whole = [entry.item for entry in scored], page_settings_changed(before.config, effective.config)
+    # The settings' part of a score needs no signals.
+    then = items_score(reader=reader, items=items, now=now, signals=Signals(), effective=before)
+    found = {}
+    for entry, earlier in zip(scored, then, strict=True):
+        ended = settings_ended(earlier.parts, entry.parts, entry.item.source_name)
+        if ended or whole:
+            found[entry.item.pk] = ended or (whole,)
+    return found
 
 
 def score_changed(earlier: ScoredItem, later: ScoredItem, *, shown: ScoredItem) -> OtherScore | None:

@@ -15,6 +15,7 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from digest.entities import UNREAD_DAYS
+from digest.feeds.titles import tails_of
 from digest.items.own_names import own_feeds
 from digest.items.selectors import items_hidden, items_labelled, mutes_in_force
 from digest.items.unread import UnreadCounts, counts_of, counts_of_rows
@@ -158,7 +159,8 @@ class ListFilter:
 class ReadFeed:
     """A feed with a subscription. `ids` also contains feeds that moved here, whose items it lists.
 
-    `waits`: it was never fetched yet. `named`: its name is the reader's own.
+    `waits`: it was never fetched yet. `named`: its name is the reader's own. `tail` tells it apart from
+    others of its name.
     """
 
     feed_id: int
@@ -171,6 +173,12 @@ class ReadFeed:
     site_url: str
     waits: bool = False
     named: bool = False
+    tail: str = ""
+
+    @property
+    def label(self) -> str:
+        """Return its name, with what tells it apart from others of that name."""
+        return f"{self.name} · {self.tail}" if self.tail else self.name
 
 
 def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> list[ReadFeed]:
@@ -214,7 +222,9 @@ def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> l
         for row in rows
         if row.feed_id in ids
     ]
-    return sorted(found, key=lambda one: (one.name.casefold(), one.feed_id))
+    found.sort(key=lambda one: (one.name.casefold(), one.feed_id))
+    tails = tails_of([one.name for one in found], [one.url for one in found])
+    return [replace(one, tail=tail) if tail else one for one, tail in zip(found, tails, strict=True)]
 
 
 def _ids_by_current(rows: Sequence[Subscription]) -> dict[int, list[int]]:

@@ -94,3 +94,12 @@ def items_name_sources(*, reader_id: UUID, items: Iterable[Item]) -> None:
     names = own_names(reader_id=reader_id)
     for item in items:
         item.own_source_name = names.feeds.get(item.feed_id or 0) or names.sources.get(item.source_id, "")
+
+
+def sources_to_choose(titles: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return (key, title) of sources for a field, by title. Of one title, each has its key behind it."""
+    alike = Counter(title.casefold() for title in titles.values())
+    named = (
+        (key, f"{title} · {key}" if alike[title.casefold()] > 1 else title) for key, title in titles.items()
+    )
+    return sorted(named, key=lambda pair: pair[1].casefold())

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from digest.days import day_of
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
 from digest.feeds.selectors import subscription_of
-from digest.items.own_names import items_name_sources, own_feeds, own_names
+from digest.items.own_names import items_name_sources, own_feeds, own_names, sources_to_choose
 from digest.items.selectors import (
     item_for,
     items_hidden,
@@ -256,7 +256,7 @@ def _lines(reader: Reader, page: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "lines": sorted(lines, key=lambda line: bool(line["over"])),
         "today": today,
-        "sources": sorted(mine.items(), key=lambda pair: pair[1].casefold()),
+        "sources": sources_to_choose(mine),
         "preview_words": _words(reader, preview.mute, titles) if preview else "",
     }
 

@@ -20,6 +20,7 @@ from digest.feeds.health import FeedCondition, feed_condition, feed_counts, feed
 from digest.feeds.identity import web_url
 from digest.feeds.problem_words import note_words, problem_words
 from digest.feeds.selectors import NEWSLETTER_PREFIX, feed_facts, subscriptions_of
+from digest.feeds.titles import tails_of
 from digest.items.listing import feeds_read, unread_counts
 from digest.items.selectors import items_by_feed, mutes_in_force
 from digest.items.unread import UnreadCounts
@@ -67,6 +68,7 @@ class SourceLine:
     - `others`: how many other feeds of the same source the reader has, which share its weight and ratings.
     - `is_muted`: a mute hides all of its source.
     - `pace`, `came`, `unread`: how much it brings, when it last did, and how much is unread, in words.
+    - `tail`: what tells it apart from others of its name.
     """
 
     subscription: Subscription
@@ -85,6 +87,7 @@ class SourceLine:
     pace: str = ""
     came: str = ""
     unread: str = ""
+    tail: str = ""
 
     @property
     def failing(self) -> bool:
@@ -293,9 +296,10 @@ def source_lines(reader: Reader, now: datetime) -> list[SourceLine]:
     feeds = Counter(row.feed.source_id for row in rows)
     lines = [_source_line(row, effective, rated, now) for row in turn_shared(rows)]
     muted = mutes_in_force(reader_id=reader.pk, now=now).sources
+    tails = tails_of([line.name for line in lines], [line.subscription.feed.address for line in lines])
     lines = [
-        replace(one, others=feeds[source] - 1, is_muted=source in muted)
-        for one in lines
+        replace(one, others=feeds[source] - 1, is_muted=source in muted, tail=tail)
+        for one, tail in zip(lines, tails, strict=True)
         for source in [one.subscription.feed.source_id]
     ]
     return sorted(lines, key=lambda line: (line.name.casefold(), line.subscription.feed.url))

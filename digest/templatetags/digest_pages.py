@@ -12,8 +12,8 @@ from django import template
 from django.conf import settings
 from django.forms import BoundField
 from django.utils import timezone
-from django.utils.html import json_script
-from django.utils.safestring import SafeString
+from django.utils.html import escape, json_script
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
@@ -229,6 +229,19 @@ def feeds_lost(context: Mapping[str, Any]) -> LostFeeds | None:
 def marked_as_read(context: Mapping[str, Any]) -> Marking | None:
     """Return what the reader marked as read last today, for the line with Undo; no query."""
     return marking_latest(context["request"], timezone.now())
+
+
+@register.simple_tag
+def options(choices: Iterable[tuple[str, str]], chosen: str | None = "") -> SafeString:
+    """Return the options of a field with a choice for each source: (value, words), `chosen` selected.
+
+    Built in Python: with 200 sources, a template took a sixth of the search page's time.
+    """
+    made = []
+    for value, words in choices:
+        selected = " selected" if value == chosen else ""
+        made.append(f'<option value="{escape(value)}"{selected}>{escape(words)}</option>')
+    return mark_safe("".join(made))
 
 
 @register.filter

@@ -22,7 +22,7 @@ register = template.Library()
 NAME_CHARS = 18
 ROW = """<li data-source="{}" data-also="{}" data-level="{}"{}>
 <input type="checkbox" name="feed" value="{}" form="many" aria-label="{}">
-<div class="who"><p>{}<strong><a href="{}" dir="auto"{}>{}</a></strong> <span class="meta">{}{}</span></p>
+<div class="who"><p>{}<strong><a href="{}" dir="auto"{}>{}</a></strong>{} <span class="meta">{}{}</span></p>
 {}<p class="meta state">{}{}</p>
 <p class="figures meta"><span>{}</span><span>{}</span><span>{}</span><span>{}</span></p></div>
 <div class="act"><span class="levels" role="group" aria-label="{}">{}</span>{}
@@ -82,6 +82,7 @@ def _cells(line: SourceLine, items: str, page: str, words: _Words) -> tuple[obje
         f"{items}?{urlencode({'source': feed.source_id})}",
         SafeString(f' title="{name}"' if len(line.name) > NAME_CHARS else ""),
         name,
+        SafeString(f' <span class="tail meta">· {escape(line.tail)}</span>' if line.tail else ""),
         SafeString(exact),
         f"· {line.remarks}" if line.remarks else "",
         SafeString(f'<p class="meta address">{address}</p>' if address else ""),

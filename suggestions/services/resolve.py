@@ -475,7 +475,8 @@ def _take_back(reader: Reader, today: date, version: int, cycle: str, now: datet
     Digest.objects.select_for_update().filter(reader=reader, date=today).first()
     digest = digest_for(reader_id=reader.pk, date=today)
     change = order_change_read(digest.change) if digest else None
-    if change is None or (change.version, change.cycle) != (version, cycle):
+    is_shown = change and change.may_be_undone and (change.version, change.cycle) == (version, cycle)
+    if change is None or not is_shown:
         if not version or cycle or config_effective(reader_id=reader.pk).config.version != version:
             return Refusal("nothing_to_undo", NOTHING)
         change = OrderChange((), (), version=version)

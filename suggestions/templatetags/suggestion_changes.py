@@ -17,6 +17,7 @@ from digest.days import day_begin, day_of
 from digest.items.selectors import reader_source_titles
 from digest.requests import reader_of
 from ranking.config_words import LEARNED_FROM_ANSWERS, LEARNED_OVERNIGHT, cause_words
+from ranking.language import gettext_noop
 from ranking.selectors import VersionRow, config_version, learning_count, learning_steps
 from suggestions.models import Suggestion
 from suggestions.selectors import effects_unseen
@@ -27,6 +28,7 @@ from suggestions.waiting import suggestions_wait_until
 register = template.Library()
 NAMES_MAX = 3
 LAST_CHANGE_SHOWN = timedelta(days=1)
+MADE_AGAIN = gettext_noop("This page was made again by your ratings")
 
 
 @register.simple_tag(takes_context=True)
@@ -122,13 +124,15 @@ def last_change(context: Mapping[str, Any]) -> VersionRow | None:
 
 
 @register.inclusion_tag("suggestions/_change.html", takes_context=True)
-def change_strip(context: Mapping[str, Any], change: OrderChange) -> dict[str, Any]:
-    """Return the strip about `change`: why, the moves, a link to read more. Two queries at most.
+def change_strip(context: Mapping[str, Any], change: OrderChange, *, is_list: bool = False) -> dict[str, Any]:
+    """Return the strip about `change`: why, the moves, and a link to the moved articles.
+
+    On the list of these (`is_list`) the link is to the change of the settings. Two queries at most.
 
     If weights were learned, it names their sources, about which no early change asks any more.
     """
     reader_id = reader_of(context["request"]).pk
-    cause = LEARNED_FROM_ANSWERS if change.answers else LEARNED_OVERNIGHT
+    cause = LEARNED_FROM_ANSWERS if change.answers else LEARNED_OVERNIGHT if change.cycle else MADE_AGAIN
     # Answers that moved no weight show in likeness alone, which no page lists.
     href = f"{reverse('ranking:versions')}#learned" if change.cycle else ""
     if change.version:
@@ -140,6 +144,7 @@ def change_strip(context: Mapping[str, Any], change: OrderChange) -> dict[str, A
         "cause": _(cause),
         "words": change_words(change),
         "href": href,
+        "is_list": is_list,
         **(_learned_sources(reader_id, change.cycle) if change.cycle else {}),
         "csrf_token": context.get("csrf_token"),
     }

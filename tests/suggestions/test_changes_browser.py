@@ -1,6 +1,7 @@
 """Today shows the effect of an accepted suggestion in one strip, marks moved items, and can undo it."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -36,10 +37,15 @@ def test_an_accepted_suggestion_is_told_marked_and_undone(page: Page, ada: Reade
                 page.set_viewport_size({"width": width, "height": 900})
                 page.emulate_media(color_scheme=scheme)
                 page.screenshot(path=str(Path(folder) / f"{width}-{scheme}.png"))
-    expect(strip.get_by_role("link", name="What changed")).to_have_attribute("href", "/ui/history/settings/1")
+    strip.get_by_role("link", name="What moved").click()
+    expect(page.locator(".moved")).to_have_text(marks)
+    page.get_by_role("link", name="The change itself").click()
+    expect(page).to_have_url(re.compile("/ui/history/settings/1$"))
+    page.goto("/")
     page.get_by_role("button", name="Mark all as read").click()
     undos = page.locator(".told").get_by_role("button")
-    expect(undos).to_have_text(["Undo marking as read", "Undo"])
+    expect(undos).to_have_text(["Undo", "Undo"])
+    expect(undos.first).to_have_accessible_name("Undo marking as read")
     undos.first.click()
     expect(page.locator(".messages")).to_contain_text("unread again")
     changed = page.locator("article.item h2").all_inner_texts()

@@ -1,6 +1,6 @@
 """Contexts of the reading pages' templates."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date as Date
 from datetime import datetime, timedelta
@@ -8,7 +8,7 @@ from typing import Any
 
 from digest.daily.absence import absence_words
 from digest.daily.catch_up import away_missing_since
-from digest.daily.changes import mark_of, order_change_read
+from digest.daily.changes import OrderChange, mark_of, order_change_read
 from digest.daily.diversity import ExclusionReason, exclusion_explain, reasons_describe
 from digest.daily.first_fetch_notice import notice_today
 from digest.daily.gone import GoneReason
@@ -18,6 +18,7 @@ from digest.daily.presentation import (
     ShownItem,
     items_score,
     items_shown,
+    reasons_of_change,
     score_changed,
     scores_changed,
 )
@@ -36,12 +37,12 @@ from digest.days import day_of, month_first, month_of
 from digest.entities import DIGEST_SIZE, RatedItem, counts_unread
 from digest.feedback.selectors import feedback_counts
 from digest.feeds.selectors import subscriptions_of
-from digest.items.listing import feeds_read
+from digest.items.listing import ReadFeed, feeds_read
 from digest.items.own_names import items_name_sources
 from digest.items.reading import items_saved
 from digest.items.search import NO_FILTERS, Order, SearchFilters, SearchPage, items_search
 from digest.items.search_query import Term, highlight, query_notes, terms_snippet
-from digest.items.selectors import CANDIDATES_MAX
+from digest.items.selectors import CANDIDATES_MAX, item_is_hidden, items_visible, mutes_in_force
 from digest.items.taken_in import Alike, items_about
 from digest.models import Digest, Feed, Impression, Item, Reader
 from digest.mutes.preview import item_mute
@@ -76,7 +77,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     hides = reader.hide_read and date == today and not all_items
     change = order_change_read(digest.change) if digest and date == today else None
     change = change if change and change.has_effect else None
-    shown = _mark_moves(shown, change.places if change else {}, scored)
+    shown = _mark_moves(reader, shown, change, scored, now) if change else shown
     passed = {entry.item.pk for entry in scored if entry.slot == Impression.Slot.AGAIN}
     impersonal = bool(impressions) and all(is_impersonal(one.parts) for one in impressions)
     is_taught = digest is not None and digest.config_version > 0
@@ -179,25 +180,59 @@ def _page_end(digest: Digest, size: int) -> dict[str, Any]:
 
 
 def _mark_moves(
-    shown: list[ShownItem], places: Mapping[int, int | None], scored: Sequence[ScoredItem]
+    reader: Reader,
+    shown: list[ShownItem],
+    change: OrderChange,
+    scored: Sequence[ScoredItem],
+    now: datetime,
 ) -> list[ShownItem]:
-    """Return the items, with words for those that moved or came in.
+    """Return the items, with words for those that `change` moved or brought.
 
-    One without a chip has others' moves as its reason, unless something of the reader's counts in its score.
+    What a change of settings ended for one is its first reason. One without a reason has others' moves as
+    its reason, unless something of the reader's counts in its score.
     """
+    places = change.places
+    moved = [entry for entry in scored if entry.item.pk in places]
+    version = change.version if moved else 0
+    changed = reasons_of_change(reader=reader, scored=moved, version=version, now=now) if version else {}
     alone = {entry.item.pk for entry in scored if is_impersonal(entry.parts)}
     return [
-        _mark_move(entry, places[entry.item.pk], alone=entry.item.pk in alone)
-        if entry.item.pk in places
-        else entry
+        _mark_move(entry, places[pk], changed.get(pk, ()), alone=pk in alone) if pk in places else entry
         for entry in shown
+        for pk in (entry.item.pk,)
     ]
 
 
-def _mark_move(entry: ShownItem, places: int | None, *, alone: bool) -> ShownItem:
+def _mark_move(entry: ShownItem, places: int | None, changed: tuple[str, ...], *, alone: bool) -> ShownItem:
     mark = mark_of(places)
-    chips = entry.why.chips or ((mark.because,) if mark.because and alone else ())
+    chips = (*changed, *entry.why.chips)
+    if not chips and mark.because and alone:
+        chips = (mark.because,)
     return replace(entry, mark=mark, why=replace(entry.why, chips=chips))
+
+
+def moved_page(reader: Reader, now: datetime) -> dict[str, Any] | None:
+    """Return the articles that the last change moved on today's page, brought to it, or took from it.
+
+    `None` if no change of today did that.
+    """
+    page = day_page(reader, day_of(now, reader.zone), now, all_items=True)
+    change: OrderChange | None = page["change"]
+    if change is None:
+        return None
+    rows = [entry for entry in (*page["shown"], *page["aside"]) if entry.mark]
+    ids = [pk for pk in change.before if pk not in change.after][: change.gone]
+    mutes = mutes_in_force(reader_id=reader.pk, now=now)
+    found = items_visible(reader_id=reader.pk).select_related("source").filter(pk__in=ids)
+    visible = {item.pk: item for item in found if not item_is_hidden(mutes, item)}
+    gone = [visible[pk] for pk in ids if pk in visible]
+    scored = items_score(reader=reader, items=gone, now=now) if gone else []
+    return {
+        "change": change,
+        "shown": rows,
+        "gone": items_shown(reader=reader, scored=scored, now=now) if gone else [],
+        "muted": len(ids) - len(gone),
+    }
 
 
 def digest_items(reader: Reader, date: Date, now: datetime) -> list[int]:
@@ -315,6 +350,8 @@ def search_page(
     with_muted: bool = False,
 ) -> dict[str, Any]:
     """Return the hits of a search, as rows of a list, with matches marked."""
+    # First, so that the reader's feeds are read once for all parts of the page.
+    feeds = feeds_read(reader_id=reader.pk) if query else []
     found = items_search(
         reader_id=reader.pk,
         query=query,
@@ -325,7 +362,7 @@ def search_page(
         now=now,
     )
     about = _items_about(reader, query, found, filters, now)
-    rows = _rows_found(reader, [*found.items, *about.items], found.terms, now)
+    rows = _rows_found(reader, [*found.items, *about.items], found.terms, feeds, now)
     return {
         "query": query,
         "order": order,
@@ -352,12 +389,14 @@ def _items_about(
     return items_about(reader_id=reader.pk, query=query, found=ids, now=now)
 
 
-def _rows_found(reader: Reader, items: Sequence[Item], terms: Sequence[Term], now: datetime) -> list[ListRow]:
+def _rows_found(
+    reader: Reader, items: Sequence[Item], terms: Sequence[Term], feeds: Sequence[ReadFeed], now: datetime
+) -> list[ListRow]:
     """Return the rows of items that a search found, as under All, with the matches marked."""
     if not items:
         return []
     scored = items_score(reader=reader, items=items, now=now)
-    named = feeds_named(feeds_read(reader_id=reader.pk))
+    named = feeds_named(feeds)
     return [
         ListRow(
             entry,

@@ -2,12 +2,15 @@
 
 from typing import Final
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from digest.daily.anew import page_make_anew
 from digest.daily.first_fetch import first_fetch_advance
 from digest.daily.first_fetch_notice import Place, notice_of, notice_overdue
 from digest.daily.selectors import digest_for, items_newer
@@ -62,6 +65,15 @@ def progress_is_hidden(request: HttpRequest, progress: FirstFetch | None) -> boo
 @login_required
 @require_POST
 def newer(request: HttpRequest) -> HttpResponse:
-    """Rebuild today's digest with the items that came since, although it is not due yet."""
-    digest_refresh(reader=reader_of(request), now=timezone.now())
+    """Rebuild today's digest with the items that came since, although it is not due yet.
+
+    With `liked`, because the reader wants more or less like an article: the page tells what moved.
+    """
+    reader, now = reader_of(request), timezone.now()
+    if "liked" not in request.POST:
+        digest_refresh(reader=reader, now=now)
+        return redirect("digest:today")
+    change = page_make_anew(reader=reader, now=now)
+    if not (change and change.has_effect):
+        messages.info(request, _("Today’s page was made again, and nothing on it moved."))
     return redirect("digest:today")

@@ -29,6 +29,7 @@ from digest.daily.item_words import DATED_AFTER, age_short
 from digest.daily.presentation import age_moment, published_words, says_came
 from digest.daily.taste_words import chip_cut
 from digest.feedback.reasons import OTHER_REASON_MAX_CHARS, OWN_WORDS_MAX
+from digest.items.listing import UNMUTED_MAX
 from digest.models import Item, Reader, Source
 from digest.places import turn_let_pass, turn_shared
 from digest.requests import reader_of
@@ -189,6 +190,7 @@ def _page(request: HttpRequest) -> dict[str, Any]:
         "csrf_input": csrf_input(request),
         "mutes_url": reverse("digest:mutes"),
         "own_words_max": OWN_WORDS_MAX,
+        "unmuted_max": UNMUTED_MAX,
         "own_words_chars": OTHER_REASON_MAX_CHARS,
         "item_url": lambda pk: f"{item_prefix}{pk}",
         "language": cache(language_attributes),

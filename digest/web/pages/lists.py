@@ -105,7 +105,8 @@ class ListRow:
 class SideLine:
     """A link to a list beside another: its name, its address, its unread count, and whether it is shown.
 
-    `feed` is the id of its feed if it lists only one. `muted`: a mute hides all of its source.
+    `feed` is the id of its feed if it lists only one. `muted`: a mute hides all of its source. `tail` tells
+    it apart from others of its name.
     """
 
     name: str
@@ -114,6 +115,7 @@ class SideLine:
     current: bool
     feed: int | None = None
     muted: bool = False
+    tail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +228,7 @@ def lists_beside(reader: Reader, here: ListRequest | None, now: datetime) -> dic
         "side": side_list(asked, feeds, counts),
         "searches": _searches(reader, feeds, now),
         "total": _total(asked, counts, current=here is not None and not here.chosen.narrow),
+        "with_muted": counts.with_muted,
     }
 
 
@@ -307,7 +310,7 @@ def list_name(feeds: Sequence[ReadFeed], chosen: ListFilter) -> str:
         return _("Category: {category}").format(category=chosen.category)
     of_it = _feeds_of(feeds, chosen)
     if chosen.feed is not None:
-        return of_it[0].name if of_it else _("A feed")
+        return of_it[0].label if of_it else _("A feed")
     if chosen.source:
         own = [one.name for one in of_it if one.named and len(of_it) == 1]
         return next(iter([*own, *(one.source_name for one in of_it)]), chosen.source)
@@ -353,6 +356,7 @@ def side_list(asked: ListRequest, feeds: Sequence[ReadFeed], counts: UnreadCount
                 current == one.feed_id,
                 one.feed_id,
                 one.source in counts.muted,
+                one.tail,
             )
             for one in rows
         )

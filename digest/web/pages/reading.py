@@ -30,7 +30,7 @@ from digest.days import day_of
 from digest.entities import RatedItem
 from digest.errors import DigestError, InvalidRating
 from digest.feedback.naming import article_name, item_forget
-from digest.feedback.selectors import feedback_by_items, feedback_weeks
+from digest.feedback.selectors import feedback_by_items, feedback_counts, feedback_weeks
 from digest.feedback.services import (
     feedback_give,
     feedback_tags_set,
@@ -53,8 +53,10 @@ from digest.web.pages.contexts import (
     digest_items,
     item_page,
     left_out_page,
+    moved_page,
     saved_page,
 )
+from digest.web.pages.effects import effect_words
 from digest.web.pages.forms import ThumbForm
 from digest.web.pages.item_parts import item_part
 from digest.web.pages.marked import marking_keep, page_made, page_stamp
@@ -93,6 +95,14 @@ def day(request: HttpRequest, date: Date) -> HttpResponse:
 
 @login_required
 @require_safe
+def moved(request: HttpRequest) -> HttpResponse:
+    """Show the articles that the last change moved on today's page; without one, today's page itself."""
+    page = moved_page(reader_of(request), timezone.now())
+    return render(request, "digest/moved.html", page) if page else redirect("digest:today")
+
+
+@login_required
+@require_safe
 def calendar(request: HttpRequest) -> HttpResponse:
     """Show a month of digests to choose from: `?month=2026-03`, this month without."""
     page = calendar_page(reader_of(request), request.GET.get("month", ""), timezone.now())
@@ -107,8 +117,9 @@ def read(request: HttpRequest, date: Date) -> HttpResponse:
     if reason := _day_missing(reader, date, now):
         raise Http404(reason)
     items, seen_by = digest_items(reader, date, now), page_made(request.POST.get("seen", ""), now)
-    marking_keep(request, items_read(reader=reader, item_ids=items, now=now, seen_by=seen_by), now)
     here = date == day_of(now, reader.zone)
+    name = _("Today") if here else date_format(date, _("j F Y"))
+    marking_keep(request, items_read(reader=reader, item_ids=items, now=now, seen_by=seen_by), name, now)
     return redirect("digest:today") if here else redirect("digest:day", date)
 
 
@@ -200,7 +211,10 @@ def feedback(request: HttpRequest, item_id: int) -> HttpResponse:
         return JsonResponse({"error": error.code, "message": error.message}, status=error.status)
     except DigestError as error:
         return HttpResponse(error.message, status=error.status, content_type="text/plain")
-    return _response_answer(request, found, ended)
+    useful = form.cleaned_data["useful"]
+    is_first = useful in ("0", "1") and feedback_counts(reader_id=reader_of(request).pk).total == 1
+    tells = effect_words(request, more=useful == "1", named=False) if is_first else ""
+    return _response_answer(request, found, ended, tells=tells)
 
 
 @login_required
@@ -226,7 +240,8 @@ def name(request: HttpRequest, item_id: int) -> HttpResponse:
     before = feedback_by_items(reader_id=reader.pk, items=[found]).get(found.pk)
     if request.POST.get("named") == "1":
         article_name(reader=reader, item_id=item_id, now=now)
-        return _response_answer(request, found, before if before and not before.useful else "")
+        ended: Ended = before if before and not before.useful else ""
+        return _response_answer(request, found, ended, tells=effect_words(request, more=True))
     item_forget(reader=reader, item_id=item_id)
     if request.POST.get("rated_before") == "1" and before is None:
         try:
@@ -256,20 +271,24 @@ def _words_answer(request: HttpRequest, item: Item) -> HttpResponse:
     return _response_answer(request, item, ended, notice)
 
 
-def _response_answer(request: HttpRequest, item: Item, ended: Ended = "", notice: str = "") -> HttpResponse:
+def _response_answer(
+    request: HttpRequest, item: Item, ended: Ended = "", notice: str = "", tells: str = ""
+) -> HttpResponse:
     """Return the changed part of the page to a script, else a redirect to the item on the page it was on.
 
     `ended` is what the tap took back of the item: "named" or a rating of not useful. The page says so, and
-    `notice`, HTML of ours, what was stored.
+    `notice` what was stored, and `tells` what that changes, both HTML of ours.
     """
     back = return_path(request)
     if request.headers.get("X-Requested-With") == "fetch":
         changed = responses_of(reader=reader_of(request), items=[item])[item.pk]
-        return HttpResponse(item_part(request, "response", changed, back, True, ended, notice))
+        return HttpResponse(item_part(request, "response", changed, back, True, ended, notice, tells))
     if notice:
         messages.success(request, notice)
     elif ended:
         messages.info(request, _(NO_LONGER_NAMED if ended == "named" else NO_LONGER_RATED))
+    if tells:
+        messages.info(request, tells)
     return redirect(f"{back}#item-{item.pk}")
 
 

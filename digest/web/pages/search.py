@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from digest.items.own_names import own_folders, own_names
+from digest.items.own_names import own_folders, own_names, sources_to_choose
 from digest.items.search_query import query_topic
 from digest.items.selectors import subscribed_titles
 from digest.requests import page_of, reader_of
@@ -78,7 +78,7 @@ def _form_page(form: SearchForm, asked: SearchAsked, reader_id: UUID, with_muted
         "place": " · ".join(filter(None, (sources.get(chosen), folder))),
         "opened": any(name not in PLACES for name in form.asked),
         "folders": folders if folder in ("", *folders) else [*folders, folder],
-        "sources": sorted(sources.items(), key=lambda pair: pair[1].casefold()),
+        "sources": sources_to_choose(sources),
         "orders": orders_switch(
             ("best", "newest", "oldest"),
             asked.order,

@@ -14,6 +14,7 @@ from digest.feedback.naming import address_name, articles_named
 from digest.feeds.addresses import URL_MAX_CHARS
 from digest.requests import page_of, reader_of
 from digest.throttling import SEARCH, rate_limited
+from digest.web.pages.effects import effect_words
 from ranking.taste.entities import AUTHOR, CATEGORY, SOURCE, TOPIC
 
 
@@ -36,7 +37,8 @@ def named_add(request: HttpRequest) -> HttpResponse:
         item = address_name(reader=reader_of(request), address=address, now=timezone.now())
     except ArticleUnknown as unknown:
         return _taste_answer(request, typed=address, refused=unknown.message)
-    messages.success(request, _("You will see more like “{title}”.").format(title=item.title))
+    messages.success(request, _("You asked for more like “{title}”.").format(title=item.title))
+    messages.info(request, effect_words(request, more=True))
     return redirect("digest:taste")
 
 

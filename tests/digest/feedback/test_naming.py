@@ -16,8 +16,11 @@ from digest.feedback.naming import (
 )
 from digest.feedback.services import feedback_give
 from digest.feeds.identity import article_hash
+from digest.items.vectors import item_vectors_update
 from digest.models import Feed, Feedback, Item, Reader, Reading, Subscription
 from digest.retention import items_prune
+from ranking.services import ConfigEdit, config_edit
+from ranking.taste.entities import TasteLevel
 from tests.support.browser import ago, fresh_item
 from tests.support.factories import ItemFactory
 
@@ -212,3 +215,71 @@ def test_a_tap_that_ended_nothing_says_nothing(ada: Reader, client: Client) -> N
             "no longer"
             not in client.post(f"/ui/item/{item.pk}/{what}", typed, headers=FETCH).content.decode()
         )
+
+
+HIGHER = "Articles like it stand higher once today’s page is made again, within the hour."
+NOTHING_YET = "It moves nothing yet, because your ratings do not order your page."
+
+
+def taste_on(reader: Reader) -> None:
+    edit = ConfigEdit(taste=TasteLevel.ON)
+    config_edit(reader_id=reader.pk, edit=edit, expected_version=0, now=ago(2))
+
+
+@pytest.mark.parametrize(("counts", "told"), [(True, HIGHER), (False, NOTHING_YET)])
+def test_asking_for_more_says_at_once_what_that_changes(
+    ada: Reader, client: Client, counts: bool, told: str
+) -> None:
+    item = fresh_item(ada, title="One")
+    if counts:
+        taste_on(ada)
+    client.force_login(ada)
+    address = f"/ui/item/{item.pk}/name"
+    answer = client.post(address, {"named": "1"}, headers=FETCH).content.decode()
+    assert told in answer and ("Make it now" in answer) == counts
+    assert ("#fine" in answer) != counts
+    assert told not in client.post(address, {"named": "0"}, headers=FETCH).content.decode()
+    assert told in client.post(address, {"named": "1"}, follow=True).content.decode()
+
+
+def test_the_first_thumb_says_what_thumbs_change_and_later_ones_do_not(ada: Reader, client: Client) -> None:
+    one, other = fresh_item(ada, title="One"), fresh_item(ada, title="Two")
+    client.force_login(ada)
+    told = "Ratings move sources slowly, in small steps."
+    first = client.post(f"/ui/item/{one.pk}/feedback", {"useful": "1"}, headers=FETCH).content.decode()
+    assert told in first
+    for item, typed in ((one, {"tag": "depth"}), (other, {"useful": "0"}), (one, {"useful": "clear"})):
+        answer = client.post(f"/ui/item/{item.pk}/feedback", typed, headers=FETCH)
+        assert answer.status_code == 200 and told not in answer.content.decode()
+    client.post(f"/ui/item/{other.pk}/feedback", {"useful": "clear"})
+    taste_on(ada)
+    answer = client.post(f"/ui/item/{one.pk}/feedback", {"useful": "0"}, headers=FETCH).content.decode()
+    assert "Articles like it stand a little lower" in answer
+
+
+def test_whoever_asks_for_more_can_have_the_page_made_at_once_which_tells_what_moved(
+    ada: Reader, client: Client
+) -> None:
+    for n in range(8):
+        fresh_item(
+            ada, hours=n / 10 + 1, title=f"Bread and butter {n}", text="Flour and water in an oven. " * 9
+        )
+    wished = [
+        fresh_item(ada, hours=n / 10 + 3, title=f"Chess masters {n}", text="Rooks, pawns and a gambit. " * 9)
+        for n in range(5)
+    ]
+    item_vectors_update(now=timezone.now())
+    taste_on(ada)
+    client.force_login(ada)
+    assert client.get("/").context["change"] is None
+    client.post(f"/ui/item/{wished[-1].pk}/name", {"named": "1"})
+    again = client.post("/ui/newer", {"liked": "1"}, follow=True)
+    up = {one.item.title for one in again.context["shown"] if one.mark and one.mark.short.startswith("↑")}
+    assert len(up & {item.title for item in wished}) >= 3
+    page = again.content.decode()
+    assert "This page was made again by your ratings" in page
+    assert "/ui/changes/undo" not in page
+    refused = client.post("/ui/changes/undo", {"version": "0", "cycle": ""}, follow=True).content.decode()
+    assert "This page was made again by your ratings" in refused
+    nothing = client.post("/ui/newer", {"liked": "1"}, follow=True).content.decode()
+    assert "made again, and nothing on it moved" in nothing

@@ -7,13 +7,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from digest.daily.changes import order_change_read
-from digest.daily.selectors import digest_for
+from digest.daily.item_words import page_settings_changed
+from digest.daily.presentation import ScoredItem, reasons_of_change
+from digest.daily.selectors import digest_for, digest_impressions
 from digest.daily.services import digest_build, digest_current, digests_build
 from digest.daily.store import exposures_log
 from digest.feedback.services import feedback_set
 from digest.models import Digest, Item, Subscription
 from ranking.config_words import cause_words
-from ranking.entities import Mute, WeightChange
+from ranking.entities import Config, Mute, WeightChange
 from ranking.models import LearnedWeight
 from ranking.selectors import config_effective, config_version
 from ranking.services import (
@@ -25,6 +27,7 @@ from ranking.services import (
     target_pin,
     weights_learn,
 )
+from ranking.taste.entities import TasteLevel
 from suggestions.models import Suggestion
 from suggestions.preview import suggestion_preview, suggestion_side_by_side
 from suggestions.proposals import Refusal
@@ -465,10 +468,77 @@ def test_the_page_shows_the_strip_and_marks_and_the_next_day_neither(reading, no
     page = client.get(reverse("digest:today")).content.decode()
     assert "You accepted a suggestion" in page and "New here" in page and "Up " in page
     assert "others rose" in page
-    assert reverse("ranking:version", args=[1]) in page
+    assert reverse("digest:moved") in page
     clock(now + timedelta(days=1))
     page = client.get(reverse("digest:today")).content.decode()
     assert "You accepted a suggestion" not in page and "New here" not in page
+
+
+def test_the_strip_leads_to_the_articles_that_moved_came_and_left(reading, now, client, clock):
+    accept(reading, now + MINUTE)
+    clock(now + 2 * MINUTE)
+    client.force_login(reading)
+    client.get(reverse("digest:today"))
+    change = order_change_read(digest_for(reader_id=reading.pk, date=TODAY).change)
+    answer = client.get(reverse("digest:moved"))
+    assert {one.item.pk for one in answer.context["shown"]} == change.places.keys()
+    assert {one.item.pk for one in answer.context["gone"]} == {*change.before} - {*change.after}
+    page = answer.content.decode()
+    assert "No longer on the page" in page and reverse("ranking:version", args=[1]) in page
+    clock(now + timedelta(days=1))
+    assert client.get(reverse("digest:moved")).url == reverse("digest:today")
+
+
+def test_articles_that_a_mute_took_are_counted_and_not_shown(reading, now, client, clock):
+    mute_set(reader_id=reading.pk, mute=Mute("source", LOVED), now=now + MINUTE)
+    clock(now + 2 * MINUTE)
+    client.force_login(reading)
+    client.get(reverse("digest:today"))
+    answer = client.get(reverse("digest:moved"))
+    assert answer.context["muted"] and not answer.context["gone"]
+    assert "left the page because you" in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "ended"),
+    [("boost_source", "1.3", "no longer more from"), ("reduce_source", "0.7", "no longer less from")],
+)
+def test_after_an_undo_what_moved_says_what_ended_and_the_rest_that_others_moved(
+    reading, now, client, clock, kind, value, ended
+):
+    accept(reading, now + MINUTE, kind=kind, value=value)
+    look(reading, now + 2 * MINUTE)
+    assert change_undo(reader=reading, version=1, cycle="", now=now + 3 * MINUTE) is None
+    clock(now + 4 * MINUTE)
+    client.force_login(reading)
+    shown = [one for one in client.get(reverse("digest:today")).context["shown"] if one.mark]
+    own = [one for one in shown if one.item.source_id == LOVED]
+    assert own and all(one.why.chips[0].startswith(ended) for one in own)
+    others = [one for one in shown if one.item.source_id != LOVED and one.mark.because]
+    assert others and all(one.why.chips[0] in ("others rose", "others fell") for one in others)
+
+
+def test_a_change_of_the_whole_page_is_the_reason_of_what_it_moved(reading, now):
+    edit = ConfigEdit(recency_half_life_hours=2.0)
+    config_edit(reader_id=reading.pk, edit=edit, expected_version=0, now=now + MINUTE)
+    digest = digest_build(reader=reading, date=TODAY, now=now + 2 * MINUTE)
+    shown = digest_impressions(digest=digest, now=now + 2 * MINUTE)
+    scored = [ScoredItem(one.item, one.parts, one.score, one.slot) for one in shown]
+    found = reasons_of_change(reader=reading, scored=scored, version=1, now=now + 2 * MINUTE)
+    assert {*found.values()} == {("age counts more now",)} and len(found) == len(scored)
+
+
+@pytest.mark.parametrize(
+    ("then", "after", "words"),
+    [
+        ({"taste": TasteLevel.ON}, {}, "no longer by your taste"),
+        ({}, {"taste": TasteLevel.STRONG}, "your taste counts differently"),
+        ({}, {"recency_half_life_hours": 72.0}, "age counts less now"),
+        ({"topics": ("tea",)}, {}, ""),
+    ],
+)
+def test_settings_of_the_whole_page_are_told_in_a_few_words(then, after, words):
+    assert page_settings_changed(Config(**then), Config(**after)) == words
 
 
 def test_the_button_undoes_and_a_second_press_says_so(reading, now, client, clock):

@@ -18,6 +18,8 @@ from digest.accounts.tokens import token_issue
 from digest.items.reading import readings_for
 from digest.items.search import Order
 from digest.models import Feed, Item, Reader, Reading, Subscription
+from ranking.entities import Mute
+from ranking.services import mute_set
 from tests.support.browser import display_form, fresh_item, messages_in, subscribe
 from tests.support.factories import FeedbackFactory, FeedFactory, SubscriptionFactory
 
@@ -522,3 +524,32 @@ def test_nothing_that_old_is_said_and_other_ages_are_refused(page: Client, ada: 
     for typed in ("", "0", "2", "-1", "x", "9" * 40):
         assert page.post(READ, {"older": typed}).status_code == 404, typed
     assert read_titles(ada) == set()
+
+
+def test_two_feeds_of_one_name_are_told_apart_wherever_one_chooses(page: Client, ada: Reader):
+    for end in ("atom", "rss"):
+        feed = FeedFactory(url=f"https://lamp.example/feed.{end}", title="Lamp")
+        SubscriptionFactory(reader=ada, feed=feed)
+        source = FeedFactory(url=f"https://{end}.example/feed", title="Kettle").source
+        type(source).objects.filter(pk=source.pk).update(title="Kettle")
+        SubscriptionFactory(reader=ada, feed=Feed.objects.get(source=source))
+    side = page.get(f"{ALL}?side=1").content.decode()
+    assert re.findall(r'<bdi>Lamp</bdi><span class="tail"> · <bdi>(\w+)</bdi>', side) == ["atom", "rss"]
+    feed = Feed.objects.get(url="https://lamp.example/feed.rss")
+    assert "<h1><bdi>Lamp · rss</bdi></h1>" in page.get(f"{ALL}?feed={feed.pk}").content.decode()
+    sources = page.get("/ui/sources").content.decode()
+    assert {*re.findall(r'<span class="tail meta">· ([\w./]+)</span>', sources)} >= {"atom", "rss"}
+    for address in ("/ui/search", "/ui/mutes"):
+        options = re.findall(r"<option [^>]*>(Kettle[^<]*)<", page.get(address).content.decode())
+        assert len(options) == len({*options}) == 2
+
+
+def test_counts_that_include_what_words_mute_say_so_beside_every_list(page: Client, ada: Reader, monkeypatch):
+    shelf(ada)
+    mute_set(reader_id=ada.pk, mute=Mute("word", "harbour"), now=timezone.now())
+    told = "unread, the counts include what you muted by words."
+    for address in (ALL, f"{ALL}?side=1", f"{ALL}?folder=News"):
+        assert told not in page.get(address).content.decode()
+        monkeypatch.setattr("digest.items.listing.UNMUTED_MAX", 1)
+        assert told in page.get(address).content.decode()
+        monkeypatch.undo()

@@ -268,7 +268,7 @@ def rate(desk: Desk, act: Callable[[str], None]) -> None:
         desk.click("undo")
     else:
         # Where rows do not fold, the pressed thumb takes itself back, and its reason with it.
-        desk.press("1")
+        first_reason(desk)
         desk.until_reasons(1)
         act(key)
     desk.until_rated(None)
@@ -336,7 +336,7 @@ def rate_by_sign(desk: Desk) -> None:
         desk.until_read(set() if useful else {desk.title})
     desk.press("u")
     desk.until_rated(True)
-    desk.press("1")
+    first_reason(desk)
     desk.until_reasons(1)
     desk.press("u")
     desk.until_rated(None)
@@ -400,7 +400,17 @@ def rate_by_button(desk: Desk) -> None:
 
 
 def reason_by_key(desk: Desk) -> None:
-    give_a_reason(desk, lambda: desk.press("1"))
+    give_a_reason(desk, lambda: first_reason(desk))
+
+
+def first_reason(desk: Desk) -> None:
+    """Press 1, which shows the numbered reasons if they are folded, and then chooses the first."""
+    if not desk.row.locator(".tags[open]").count():
+        desk.press("1")
+        first = desk.row.locator(".tags[open] button").first
+        expect(first).to_be_visible()
+        assert first.evaluate("one => getComputedStyle(one, '::before').content").startswith("counter(")
+    desk.press("1")
 
 
 def reason_by_button(desk: Desk) -> None:

@@ -101,6 +101,8 @@ def test_a_day_by_keys_alone(day_tab: Page, ada: Reader):
     expect(box.get_by_role("button", name="Useful", exact=True)).to_have_attribute("aria-pressed", "true")
     assert focused(day_tab) == "Lamp 1"
     keys.press("2")
+    expect(box.locator(".tags button").nth(1)).to_be_visible()
+    keys.press("2")
     expect(box.locator(".tags button").nth(1)).to_have_attribute("aria-pressed", "true")
     keys.press("s")
     expect(box.get_by_role("button", name="Saved")).to_have_attribute("aria-pressed", "true")
