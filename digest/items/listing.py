@@ -15,9 +15,9 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from digest.entities import UNREAD_DAYS
-from digest.feeds.titles import tails_of
 from digest.items.own_names import own_feeds
 from digest.items.selectors import items_hidden, items_labelled, mutes_in_force
+from digest.items.tails import tails_of
 from digest.items.unread import UnreadCounts, counts_of, counts_of_rows
 from digest.models import Feed, Feedback, Item, Reader, Reading, Subscription
 from ranking.mutes import MuteFilter

@@ -20,9 +20,9 @@ from digest.feeds.health import FeedCondition, feed_condition, feed_counts, feed
 from digest.feeds.identity import web_url
 from digest.feeds.problem_words import note_words, problem_words
 from digest.feeds.selectors import NEWSLETTER_PREFIX, feed_facts, subscriptions_of
-from digest.feeds.titles import tails_of
 from digest.items.listing import feeds_read, unread_counts
 from digest.items.selectors import items_by_feed, mutes_in_force
+from digest.items.tails import tails_of
 from digest.items.unread import UnreadCounts
 from digest.models import Reader, Subscription
 from digest.places import turn_shared

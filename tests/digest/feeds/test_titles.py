@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from digest.feeds.discovery import page_feeds
 from digest.feeds.parse import parse_document
-from digest.feeds.titles import tails_of, title_clean
+from digest.feeds.titles import title_clean
 from digest.models import Feed, Source, Subscription
 from digest.sources.subscription_changes import subscriptions_rename
 from digest.sources.subscriptions import opml_import
@@ -97,24 +97,3 @@ def test_stored_names_become_clean_and_a_readers_own_name_stays(ada, ben):
     names = {row.reader_id: row.name for row in Subscription.objects.select_related("feed")}
     assert names == {ada.pk: "Harbour", ben.pk: "The port -"}
     assert own.feed_id == theirs.feed_id
-
-
-@pytest.mark.parametrize(
-    ("addresses", "tails"),
-    [
-        (["https://www.lamp.example/feed.atom", "http://lamp.example/feed.rss"], ["atom", "rss"]),
-        (["https://a.example/feed", "https://b.example/feed"], ["a.example/feed", "b.example/feed"]),
-        (
-            ["https://a.example/AllNews.xml", "https://a.example/AllNewsLong.xml"],
-            ["News.xml", "NewsLong.xml"],
-        ),
-        (["https://a.example/feed", "https://a.example/feed?page=2"], ["feed", "feed?page=2"]),
-        (["https://a.example/x", "http://www.a.example/x/"], ["1", "2"]),
-        (["", ""], ["1", "2"]),
-        ([f"https://a.example/{'x' * 60}1", f"https://a.example/{'x' * 60}2"], ["1", "2"]),
-    ],
-)
-def test_feeds_of_one_name_are_told_apart_by_their_addresses(addresses, tails):
-    names = ["Lamp", "lamp", "Other"]
-    assert tails_of(names, [*addresses, "https://other.example/"]) == [*tails, ""]
-    assert tails_of(["One", "Two"], addresses) == ["", ""]
