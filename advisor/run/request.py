@@ -21,6 +21,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from advisor.models import Decision, Run
 from advisor.run.status_words import STATUSES
+from advisor.run.why_none import INSTALLATION_OFF, READER_OFF, SWITCHED_OFF, UNDER_WAY, advice_off
 from advisor.run_values import ASKED_BY, DEFERRED, RAN_THIS_WEEK
 from advisor.selectors import (
     ACTIVE_STATUSES,
@@ -47,8 +48,7 @@ log = structlog.get_logger(__name__)
 ATTEMPTS_PER_DAY = 3
 POLL_S = 0.25
 # Reasons of a refused request beyond the words of its status.
-UNDER_WAY = gettext_noop("Your feedback is being read; this takes a moment.")
-SWITCHED_OFF = gettext_noop("You have switched suggestions off. Your account page switches them on again.")
+ACCOUNT_OVER = gettext_noop("This account was deleted or switched off meanwhile.")
 ATTEMPTS_USED = gettext_noop("It did not work three times today. It can be tried again tomorrow.")
 RECONCILE_MAX = 200
 # Rows of one INSERT.
@@ -85,15 +85,17 @@ class GenerateResult:
 def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool) -> GenerateResult | None:
     """Return why there is no run now, or `None` if nothing prevents one.
 
-    In order: switched off here, or by the reader; an active run; suggestions pending, made or tried with
-    success today; the weekly window (scheduled and command runs, unless `force`); too little feedback; three
-    attempts a day. An active run is `in_progress`, queued or running. If its process died, it is first given
+    In order: switched off here, or by the reader, or with the account; an active run; suggestions pending,
+    made or tried with success today; the weekly window (scheduled and command runs, unless `force`); too
+    little feedback; three attempts a day. An active run is `in_progress`, queued or running. If its process died, it is first given
     up or carried out, by a worker if there is one, so that no run blocks for ever.
     """
-    if not settings.ADVISOR_ENABLED:
+    off = advice_off(reader)
+    if off == INSTALLATION_OFF:
         return GenerateResult("ready", STATUSES["ready"])
-    if not reader.suggestions_enabled:
-        return _skip(reader, SWITCHED_OFF, now, code="switched_off")
+    if off:
+        words = SWITCHED_OFF if off == READER_OFF else ACCOUNT_OVER
+        return _skip(reader, words, now, code="switched_off")
     active = run_active(reader_id=reader.pk)
     if active and run_reclaim(run=active, now=now).status in ACTIVE_STATUSES:
         if not worker_alive(now=now):
@@ -239,7 +241,7 @@ def _stored(run_id: UUID) -> Run:
     """Return a run as it is stored now. Raises `SignInNeeded` if it went with its reader's account."""
     run = Run.objects.filter(pk=run_id).first()
     if run is None:
-        raise SignInNeeded(gettext("This account was deleted or switched off meanwhile."))
+        raise SignInNeeded(gettext(ACCOUNT_OVER))
     return run
 
 

@@ -39,6 +39,7 @@ from advisor.result_size import (
 )
 from advisor.run.execute import LEASE_MARGIN_S
 from advisor.run.request import GenerateResult, run_begin, run_request, run_wait, runs_claim
+from advisor.run.why_none import advice_off
 from advisor.selectors import (
     ACTIVE_STATUSES,
     LOOP_RUNS,
@@ -337,12 +338,14 @@ def retries_request(*, now: datetime) -> list[GenerateResult]:
 def readers_lacking_feedback(*, readers: Sequence[Reader], now: datetime) -> dict[UUID, str]:
     """Return the missing feedback of the `readers` who lack only feedback.
 
-    Three queries for any number. Readers with another possible obstacle are left out.
+    Three queries for any number. Readers with another possible obstacle are left out, and those for whom
+    suggestions are switched off.
     """
-    if not settings.ADVISOR_ENABLED:
+    willing = [reader for reader in readers if not advice_off(reader)]
+    if not willing:
         return {}
     excluded = readers_possibly_blocked(now=now)
-    missing = feedback_missing_many(reader_ids=[r.pk for r in readers if r.pk not in excluded])
+    missing = feedback_missing_many(reader_ids=[r.pk for r in willing if r.pk not in excluded])
     return {reader_id: message for reader_id, message in missing.items() if message}
 
 

@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 
 import structlog
 from django.db import DatabaseError, connections
+from django.db.models import Max
 
 from advisor.models import Decision, Heartbeat
-from advisor.selectors import JOB_PREFIX
+from advisor.selectors import BACKUP_JOB, JOB_PREFIX
 from digest.llm.entities import preview
 
 log = structlog.get_logger(__name__)
@@ -70,6 +71,12 @@ def jobs_last_started() -> dict[str, datetime]:
     """Return when each scheduled job last began, here or on a Celery worker."""
     rows = Heartbeat.objects.filter(worker__startswith=JOB_PREFIX)
     return {worker.removeprefix(JOB_PREFIX): at for worker, at in rows.values_list("worker", "at")}
+
+
+def any_worker_at() -> datetime | None:
+    """Return when a worker last gave a sign of life, or began a scheduled job. One query."""
+    rows = Heartbeat.objects.exclude(worker=BACKUP_JOB)
+    return rows.aggregate(at=Max("at"))["at"]
 
 
 def job_claim(*, name: str, last: datetime | None, now: datetime) -> bool:

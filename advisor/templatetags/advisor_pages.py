@@ -2,40 +2,35 @@
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 from django import template
-from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from advisor.guidance.tips import tip_for
-from advisor.run.status_words import last_run_message, script_messages
+from advisor.run.status_words import script_messages
+from advisor.run.why_none import NO_WORKER, THIN_DATA, advice_off, run_outcome, why_none
 from advisor.run_values import BY_PLANNER
-from advisor.selectors import (
-    feedback_is_thin,
-    feedback_missing,
-    run_active,
-    run_last,
-    run_reason,
-    run_suggestions_count,
-)
+from advisor.selectors import ACTIVE_STATUSES, feedback_is_thin
+from digest.models import Reader
 from digest.requests import is_seen
 
 register = template.Library()
 
 
-def run_panel_of(*, reader_id: UUID, pending: int) -> dict[str, Any]:
-    """Return the data of the "Generate" panel: last run, missing feedback, texts; four queries."""
-    last, active = run_last(reader_id=reader_id), run_active(reader_id=reader_id)
-    created = run_suggestions_count(run_id=last.pk) if last else 0
+def run_panel_of(*, reader: Reader, pending: int) -> dict[str, Any]:
+    """Return the data of the "Generate" panel: why none waits, last run, texts; at most six queries."""
+    why = why_none(reader=reader, now=timezone.now())
+    last, active = why.last, why.last if why.last and why.last.status in ACTIVE_STATUSES else None
     return {
         "pending": pending,
+        "why": why,
         "active": active,
         "last": None if active else last,
         "by_planner": _(BY_PLANNER) if last and last.message == BY_PLANNER else "",
-        "outcome": last_run_message(last.status, created, run_reason(last)) if last else "",
-        "missing": feedback_missing(reader_id=reader_id),
+        "outcome": run_outcome(last) if last else "",
+        "missing": why.words if why.code == THIN_DATA else "",
+        "no_worker": _(NO_WORKER) if why.idle else "",
         "words": script_messages(),
     }
 
@@ -43,17 +38,15 @@ def run_panel_of(*, reader_id: UUID, pending: int) -> dict[str, Any]:
 @register.inclusion_tag("advisor/_run_panel.html", takes_context=True)
 def run_panel(context: Mapping[str, Any], pending: int) -> dict[str, Any]:
     """Render the panel for the reader of the page."""
-    reader = context["request"].user
-    panel = run_panel_of(reader_id=reader.pk, pending=pending)
-    return {**panel, "wanted": reader.suggestions_enabled, "csrf_token": context.get("csrf_token")}
+    panel = run_panel_of(reader=context["request"].user, pending=pending)
+    return {**panel, "csrf_token": context.get("csrf_token")}
 
 
 @register.simple_tag(takes_context=True)
 def suggestions_lack_thumbs(context: Mapping[str, Any]) -> bool:
     """Return whether the reader has some thumbs, but too few for the suggestions they want; one query."""
     reader = context["request"].user
-    wanted = settings.ADVISOR_ENABLED and reader.suggestions_enabled
-    return wanted and feedback_is_thin(reader_id=reader.pk)
+    return not advice_off(reader) and feedback_is_thin(reader_id=reader.pk)
 
 
 @register.inclusion_tag("advisor/_tip.html", takes_context=True)

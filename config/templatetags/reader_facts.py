@@ -7,12 +7,12 @@ from django import template
 from django.db.models import Model
 from django.template.defaultfilters import date as date_words
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.timezone import localtime
 
 from advisor.admin.runs import run_state
 from advisor.models import Run
-from advisor.run.status_words import last_run_message
-from advisor.selectors import ACTIVE_STATUSES, feedback_missing, run_reason, run_suggestions_count
+from advisor.run.why_none import LAST_RUN, OPERATORS_NO_WORKER, why_none
 from digest.feedback.selectors import feedback_counts
 from digest.feeds.selectors import in_trouble
 from digest.models import Delivery, Digest, Feed, Reader, Subscription
@@ -25,7 +25,7 @@ TIME: Final = "j F Y, H:i"
 
 @register.simple_tag
 def reader_facts(reader: Reader, operator: Reader) -> list[Fact]:
-    """Return what `operator` may know of this reader's state; at most nine queries."""
+    """Return what `operator` may know of this reader's state; at most ten queries."""
     parts = ((Subscription, _feeds), (Digest, _digest), (Delivery, _mail), (Run, _run))
     return [fact for model, part in parts if _may_view(operator, model) for fact in part(reader)]
 
@@ -73,19 +73,14 @@ def _run(reader: Reader) -> Iterator[Fact]:
     waiting = len(suggestions_pending(reader_id=reader.pk))
     yield Fact("Suggestions to answer", f"{waiting:,}")
     if not waiting:
-        yield Fact("Why there are none", _why_none(reader, last))
+        yield Fact("Why there are none", _why_none(reader))
 
 
-def _why_none(reader: Reader, last: Run | None) -> str:
-    """Return what the reader still lacks for a run, or the stored result of the last one and its time."""
-    if missing := feedback_missing(reader_id=reader.pk):
-        return missing
-    if last is None:
-        return "The advisor has not looked yet; it does so about once a week."
-    if last.status in ACTIVE_STATUSES:
-        return "A run is waiting or under way."
-    created = run_suggestions_count(run_id=last.pk)
-    return f"{last_run_message(last.status, created, run_reason(last))} (looked {_time(last.created_at)})"
+def _why_none(reader: Reader) -> str:
+    """Return why no suggestion waits, with the time of the last run if that is the reason."""
+    why = why_none(reader=reader, now=timezone.now())
+    looked = f" (looked {_time(why.last.created_at)})" if why.last and why.code == LAST_RUN else ""
+    return f"{why.operators}{looked}{f' {OPERATORS_NO_WORKER}' if why.idle else ''}"
 
 
 def _time(at: object) -> str:

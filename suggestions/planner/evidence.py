@@ -392,6 +392,7 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
         dropped=dropped,
         best=selection.best,
         unseen=len(found) - len(seen),
+        kinds_off=selection.kinds_off,
     )
     return HypothesisReport(
         hypotheses=hypotheses,
@@ -456,7 +457,7 @@ def _by_rule(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
 
 def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int) -> Selection:
     if not evidence.rated:
-        return Selection((), (), 0, 0, 0, 0, 0.0)
+        return Selection((), (), 0, 0, 0, 0, 0, 0.0)
 
     changes = candidate_changes(evidence.attributes, facts.effective, evidence.rated)
     refused = (change for change in changes if change_permission(change, facts))
@@ -475,6 +476,7 @@ def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int)
         evidence.attributes,
         evidence.rated,
         declined=facts.declined,
+        kinds=facts.kinds,
         history=history,
         limit=limit,
     )

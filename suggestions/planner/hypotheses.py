@@ -49,7 +49,7 @@ LEAD_MIN = 0.57
 ACCEPTANCE_PRIOR = 0.5
 
 TOO_FEW_RATINGS, ALL_DECIDED, TYPES_DECLINED = "too_little_said", "all_decided", "types_declined"
-MOVES_NOTHING = "moves_nothing"
+KINDS_OFF, MOVES_NOTHING = "kinds_off", "moves_nothing"
 HOLDOUT_AGAINST, UNDECIDED, BALANCED = "later_thumbs_against", "undecided", "balanced"
 SILENCE_SENTENCES = {
     TOO_FEW_RATINGS: gettext_noop(
@@ -61,6 +61,7 @@ SILENCE_SENTENCES = {
     TYPES_DECLINED: gettext_noop(
         "Your ratings support only kinds of changes that you answered with no or undid every time."
     ),
+    KINDS_OFF: gettext_noop("Your ratings support only kinds of changes that are switched off here."),
     MOVES_NOTHING: UNSEEN,
     HOLDOUT_AGAINST: gettext_noop("Some of your ratings support a change, and the others contradict it."),
     UNDECIDED: gettext_noop("Your ratings point to a change or two, but that may still be chance."),
@@ -106,7 +107,8 @@ class Selection:
 
     `chosen` is best first. `leads` are the uncertain ones with an expected gain, most informative first.
     `clear` counts the changes the reader clearly leans to, `not_permitted` those of them that may not be made
-    now, `declined` those of a type the reader always rejects, and `tried` the changes with evidence. `best`
+    now, `declined` those of a type the reader always rejects, `kinds_off` those of a kind that the
+    installation leaves out, and `tried` the changes with evidence. `best`
     is the highest probability among the permitted ones.
     """
 
@@ -115,6 +117,7 @@ class Selection:
     clear: int
     not_permitted: int
     declined: int
+    kinds_off: int
     tried: int
     best: float
 
@@ -141,12 +144,21 @@ def confidence_capped(stated: str, low: float | None, high: float | None) -> str
 
 
 def silence_code(
-    *, ratings: int, tried: int, not_permitted: int, declined: int, dropped: int, best: float, unseen: int = 0
+    *,
+    ratings: int,
+    tried: int,
+    not_permitted: int,
+    declined: int,
+    dropped: int,
+    best: float,
+    unseen: int = 0,
+    kinds_off: int = 0,
 ) -> str:
     """Return the code of the reason for proposing nothing.
 
     `ratings` counts those that choose. `tried` changes have evidence, permitted or not; `not_permitted` of
-    them were clear enough but may not be made now, `declined` of these only because of their type, `dropped`
+    them were clear enough but may not be made now, `declined` of these only because of their type, and
+    `kinds_off` because this installation leaves their kind out, `dropped`
     were contradicted, and `unseen` would have had no effect that the reader sees. `best` is the highest
     probability among the permitted ones (0: there is none).
     """
@@ -156,6 +168,8 @@ def silence_code(
         return MOVES_NOTHING
     if dropped:
         return HOLDOUT_AGAINST
+    if not_permitted and kinds_off == not_permitted:
+        return KINDS_OFF
     if not_permitted:
         return TYPES_DECLINED if declined == not_permitted else ALL_DECIDED
     return UNDECIDED if best >= LEAD_MIN else BALANCED
@@ -182,10 +196,14 @@ def select_changes(
     rated: Sequence[RatedItem],
     *,
     declined: frozenset[str] = frozenset(),
+    kinds: frozenset[str] | None = None,
     history: DecisionHistory,
     limit: int,
 ) -> Selection:
-    """Choose the changes worth asking about, best first, and count the others; `declined` are types."""
+    """Choose the changes worth asking about, best first, and count the others.
+
+    `declined` are types, and `kinds` those that may be suggested here (`None`: all).
+    """
     alone = [evaluate_change(c, tastes, attributes) for c in _without_shorter_topics(changes)]
     open_ = [
         choice
@@ -207,6 +225,10 @@ def select_changes(
         clear=clear_in_all,
         not_permitted=clear_in_all - len(clear),
         declined=sum(choice.clear and choice.change.suggestion_type in declined for choice in alone),
+        kinds_off=sum(
+            choice.clear and kinds is not None and choice.change.suggestion_type not in kinds
+            for choice in alone
+        ),
         tried=len(alone),
         best=max((choice.p_helpful for choice in open_ if choice.enough), default=0.0),
     )

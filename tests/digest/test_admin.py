@@ -252,7 +252,7 @@ def test_a_readers_page_says_why_no_suggestion_waits(site, ada, now, settings):
     told = reader_facts_of(site, ada)["Why there are none"]
     assert told.startswith("Nothing was clear enough to ask. (looked 18 March 2026")
     Run.objects.filter(pk=run.pk).update(status="running")
-    assert reader_facts_of(site, ada)["Why there are none"] == "A run is waiting or under way."
+    assert reader_facts_of(site, ada)["Why there are none"] == "A run is under way."
 
 
 def test_readers_have_no_business_there(ada, db):
