@@ -194,10 +194,11 @@ def check_lonely_settings(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_names(**kwargs: Any) -> list[CheckMessage]:
-    """Warn with `tidings.W033` of each name in the settings file that nothing reads but resembles one."""
+    """Warn with `tidings.W033` of each name in the settings file or the environment that nothing reads, but
+    that resembles a setting."""
     return [
-        Warning(f"{name} in the settings file does nothing: did you mean {meant}?", id="tidings.W033")
-        for name, meant in settings.NAMES_UNREAD.items()
+        Warning(f"{one.name} in {one.place} does nothing: did you mean {one.meant}?", id="tidings.W033")
+        for one in settings.NAMES_UNREAD
     ]
 
 

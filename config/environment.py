@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import environ
@@ -31,6 +31,10 @@ READ_ELSEWHERE = (
 # What the library reads as a setting; it ignores every other line but comments.
 READ_LINE = re.compile(r"(?:export )?[A-Za-z_0-9]+=")
 ASSIGNMENT = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=", re.MULTILINE)
+# Names before which somebody may write our own, and what Kubernetes makes of a service of that name.
+PREFIX, KUBERNETES = "TIDINGS_", ("PORT", "SERVICE")
+# In the environment, names this long may have one wrong letter, and longer ones two.
+NEAR_CHARS_MIN = 6
 # SIGN_UP and SIGNUP have 0.92, OPENAI_KEY and OPENAI_API_KEY 0.83.
 RESEMBLANCE_MIN = 0.8
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
@@ -127,6 +131,29 @@ def stored_secret_key(path: Path) -> str:
         ) from error
 
 
+class UnreadName(NamedTuple):
+    """A name that nothing reads, the place where it has a value, and the setting that it resembles."""
+
+    name: str
+    place: str
+    meant: str
+
+
+def typing_errors(one: str, other: str) -> int:
+    """Return how many letters were left out, added, changed or swapped with the next; 3 for more than 2."""
+    if abs(len(one) - len(other)) > 2:
+        return 3
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        last, before, row = before, row, [i]
+        for j, its in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != its))
+            is_swapped = i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == its
+            row.append(min(cost, last[j - 2] + 1) if is_swapped else cost)
+    return min(row[-1], 3)
+
+
 class Environment(environ.Env):  # type: ignore[misc]  # a library without types
     """An `environ.Env` that raises `ImproperlyConfigured` for each value that it cannot read.
 
@@ -169,14 +196,34 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
             self.read_env(named or default)
             self.names_in_file = ASSIGNMENT.findall(text)
 
-    def names_unread(self) -> dict[str, str]:
-        """Return the names in the settings file that nothing reads, with the setting that each resembles.
+    def names_unread(self) -> list[UnreadName]:
+        """Return the names that nothing reads, each with the setting that it resembles.
 
-        A name that resembles none is left out: other programs read the file, too.
+        Names in the settings file may resemble it less than those of the environment, of which most are
+        other programs'. A name that resembles none is left out.
         """
-        unread = (name for name in self.names_in_file if name not in self.names)
-        meant = {name: get_close_matches(name.upper(), self.names, 1, RESEMBLANCE_MIN) for name in unread}
-        return {name: found[0] for name, found in meant.items() if found}
+        unread = (name for name in dict.fromkeys(self.names_in_file) if name not in self.names)
+        near = {name: get_close_matches(name.upper(), self.names, 1, RESEMBLANCE_MIN) for name in unread}
+        found = [UnreadName(name, "the settings file", names[0]) for name, names in near.items() if names]
+        others = sorted(self.ENVIRON.keys() - self.names - set(self.names_in_file))
+        meant = {name: self._meant(name) for name in others}
+        return found + [UnreadName(name, "the environment", one) for name, one in meant.items() if one]
+
+    def _meant(self, name: str) -> str:
+        """Return the setting that a name of the environment is meant for, or "".
+
+        It is a setting with our prefix before it, or with one or two letters wrong. If that setting has a
+        value anyway, the name is another program's. So are the names that Kubernetes gives each container.
+        """
+        bare = name.removeprefix(PREFIX)
+        if bare != name and bare in self.names and not bare.startswith(KUBERNETES):
+            return bare
+        for known in sorted(self.names - self.ENVIRON.keys()):
+            if len(known) >= NEAR_CHARS_MIN and typing_errors(name, known) <= 1 + (
+                len(known) > NEAR_CHARS_MIN
+            ):
+                return known
+        return ""
 
     def bool(self, var: str, default: Any = environ.Env.NOTSET) -> bool:
         """Return true or false. Raise an error for other words, which the library would read as false."""

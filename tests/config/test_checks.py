@@ -20,7 +20,7 @@ from config.apps import (
     check_names,
     check_own_host,
 )
-from config.environment import Environment
+from config.environment import Environment, typing_errors
 from digest.apps import check_mail_wanted, check_models
 from digest.models import Reader
 
@@ -219,6 +219,80 @@ def test_a_mistyped_name_in_the_settings_file_is_warned_of(settings, monkeypatch
     found = [one.msg for one in check_names()]
     name = line.split("=")[0].split()[-1]
     assert found == ([f"{name} in the settings file does nothing: did you mean {meant}?"] if meant else [])
+
+
+# What is set in a shell, by systemd, Docker, Kubernetes, a desktop, and services of continuous integration.
+ORDINARY = """
+PATH HOME USER LOGNAME SHELL TERM LANG LC_ALL LC_CTYPE PWD OLDPWD SHLVL MAIL EDITOR VISUAL PAGER TZ
+DISPLAY HOSTNAME HOSTTYPE TMPDIR TEMP COLORTERM LS_COLORS SSH_AUTH_SOCK SSH_CONNECTION XDG_RUNTIME_DIR
+XDG_SESSION_ID DBUS_SESSION_BUS_ADDRESS WAYLAND_DISPLAY VIRTUAL_ENV PYTHONPATH PYTHONUNBUFFERED
+PYTHONDONTWRITEBYTECODE PIP_INDEX_URL PIP_NO_CACHE_DIR SSL_CERT_FILE REQUESTS_CA_BUNDLE HTTP_PROXY
+HTTPS_PROXY NO_PROXY ALL_PROXY INVOCATION_ID JOURNAL_STREAM NOTIFY_SOCKET MAINPID LISTEN_FDS LISTEN_PID
+STATE_DIRECTORY CACHE_DIRECTORY RUNTIME_DIRECTORY LOGS_DIRECTORY CONFIGURATION_DIRECTORY
+CREDENTIALS_DIRECTORY WATCHDOG_USEC SYSTEMD_EXEC_PID DOCKER_HOST DOCKER_CONFIG COMPOSE_PROJECT_NAME
+COMPOSE_FILE container GPG_KEY PYTHON_VERSION PYTHON_SHA256 KUBERNETES_PORT KUBERNETES_SERVICE_HOST
+KUBERNETES_SERVICE_PORT KUBERNETES_PORT_443_TCP TIDINGS_PORT TIDINGS_SERVICE_HOST TIDINGS_SERVICE_PORT
+TIDINGS_PORT_8000_TCP TIDINGS_PORT_8000_TCP_ADDR REDIS_PORT REDIS_SERVICE_HOST REDIS_HOST REDIS_PASSWORD
+POSTGRES_USER POSTGRES_PASSWORD POSTGRES_DB PGHOST PGUSER PGDATA PGPASSWORD DB_HOST DB_NAME DB_URL
+EMAIL_HOST EMAIL_PORT EMAIL_USER SMTP_HOST BASE_URL APP_URL SITE_NAME NODE_ENV CI BUILD_ID JOB_NAME
+BUILD_URL GITHUB_ACTIONS GITHUB_TOKEN GITHUB_SHA GITHUB_REPOSITORY RUNNER_OS GITLAB_CI CI_JOB_ID
+CI_COMMIT_SHA CI_PROJECT_URL CI_REGISTRY JENKINS_URL TRAVIS CIRCLECI DYNO SENTRY_DSN AWS_REGION
+AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY GOOGLE_APPLICATION_CREDENTIALS OPENAI_ORG_ID OPENAI_API_BASE
+MISTRAL_API_KEY GROQ_API_KEY XAI_API_KEY HF_TOKEN OMP_NUM_THREADS MKL_NUM_THREADS MALLOC_ARENA_MAX
+LD_PRELOAD DJANGO_SETTINGS_MODULE GUNICORN_CMD_ARGS WEB_CONCURRENCY CELERY_BROKER_URL FLOWER_PORT
+S6_VERSION LESSOPEN
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("SIGN_UP", "SIGNUP"),
+        ("NIGHTLY_HUOR", "NIGHTLY_HOUR"),
+        ("REDIS_URI", "REDIS_URL"),
+        ("WEB_WORKER", "WEB_WORKERS"),
+        ("ALOWED_HOST", "ALLOWED_HOSTS"),
+        ("TIDINGS_SIGNUP", "SIGNUP"),
+        ("TIDINGS_ENV_FLIE", "TIDINGS_ENV_FILE"),
+        ("TIDINGS_PORT", ""),
+        ("ANTHROPIC_TOKEN", ""),
+        *((name, "") for name in ORDINARY.split()),
+    ],
+)
+def test_a_mistyped_name_in_the_environment_is_warned_of(settings, monkeypatch, name, meant):
+    monkeypatch.setattr(Environment, "ENVIRON", {name: "x", "PATH": "/bin"})
+    environment = Environment()
+    for known in NAMED.findall(EXAMPLE):
+        environment.names.add(known)
+    settings.NAMES_UNREAD = environment.names_unread()
+    words = [f"{name} in the environment does nothing: did you mean {meant}?"] if meant else []
+    assert [one.msg for one in check_names()] == words
+
+
+def test_a_name_beside_the_setting_that_it_resembles_is_another_programs(monkeypatch):
+    monkeypatch.setattr(Environment, "ENVIRON", {"REDIS_URI": "redis://x", "REDIS_URL": "redis://y"})
+    environment = Environment()
+    environment.names.update(("REDIS_URL", "EMAIL_URL"))
+    assert environment.names_unread() == []
+
+
+def test_this_process_has_no_mistyped_name(settings):
+    assert not [one for one in settings.NAMES_UNREAD if one.place == "the environment"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "errors"),
+    [
+        ("AB", "AB", 0),
+        ("ABC", "AC", 1),
+        ("ABC", "ACB", 1),
+        ("ABCD", "BADC", 2),
+        ("ABCD", "XYZ", 3),
+        ("A", "ABCD", 3),
+    ],
+)
+def test_how_many_letters_are_wrong(one, other, errors):
+    assert typing_errors(one, other) == typing_errors(other, one) == errors
 
 
 def test_every_setting_of_the_example_file_is_known():
