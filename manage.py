@@ -16,6 +16,10 @@ from config.disk import damage_sentence, disk_advice
 from config.logs import SecretRedactor
 from ranking.common.damage import is_damage
 
+# What SQLite and PostgreSQL say of missing tables and columns, and PostgreSQL of whom it does not let in.
+MISSING_TABLES = ("no such table", "no such column", 'relation "', "column ")
+REFUSED = ("authentication failed", "no password supplied", "pg_hba.conf", 'database "', 'role "')
+
 
 def main() -> None:
     """Run the command named on the command line.
@@ -57,7 +61,15 @@ def database_advice(text: str) -> str:
     """Return what to do about an error of the database. A locked SQLite or a full disk lacks no tables."""
     if "is locked" in text:
         return "Another program, for example a restore, has locked it: wait for its end, then try again."
-    return disk_advice(text) or "Missing tables: `make migrate` or `tidings migrate`; else see DATABASE_URL."
+    if advice := disk_advice(text):
+        return advice
+    if any(words in text for words in MISSING_TABLES):
+        return "Tables are missing: run `make migrate` or `tidings migrate`. Or is DATABASE_URL another one?"
+    if any(words in text for words in REFUSED):
+        return "The server refuses the name, the password or the database in DATABASE_URL: correct it."
+    if "unable to open database file" in text:
+        return "See that the folder of the file in DATABASE_URL exists, and that this user may write there."
+    return "Does its server run, and is DATABASE_URL its address? See its log (runbook: TidingsDatabaseDown)."
 
 
 if __name__ == "__main__":

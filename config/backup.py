@@ -17,7 +17,7 @@ from datetime import datetime
 from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from django.apps import apps
@@ -99,6 +99,11 @@ class HashingWriter(io.TextIOBase):
         return {"rows": self.rows, "sha256": self.digest.hexdigest()}
 
 
+NAME_A_BACKUP: Final = "Name a file that `backup` wrote."
+TAKE_ANOTHER: Final = "Nothing was changed: restore another backup, such as the one before."
+ARCHIVES_NAMED: Final = 3
+
+
 class ArchiveError(Exception):
     """The archive was refused. `code` is stable, and the message says what to do."""
 
@@ -168,15 +173,29 @@ def archive_manifest(path: Path) -> dict[str, Any]:
     try:
         with ZipFile(path) as archive, _member_open(archive, MANIFEST) as file:
             manifest: dict[str, Any] = json.loads(file.read(MANIFEST_MAX_BYTES))
-    except (OSError, *READ_ERRORS) as error:
-        raise ArchiveError("not_an_archive", f"“{path}” is no archive of Tidings: {error}.") from error
+    except OSError as error:
+        what = f"“{path}” cannot be read ({error.strerror})."
+        raise ArchiveError("not_an_archive", f"{what} Run the command as a user who may read it.") from error
+    except READ_ERRORS as error:
+        what = f"“{path}” is no archive of Tidings: {_reason(error)}."
+        raise ArchiveError("not_an_archive", f"{what} {NAME_A_BACKUP}") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ArchiveError("not_an_archive", f"“{path}” is no archive of Tidings.")
+        raise ArchiveError("not_an_archive", f"“{path}” is no archive of Tidings. {NAME_A_BACKUP}")
     if manifest.get("version") != FORMAT_VERSION:
-        raise ArchiveError("other_version", f"“{path}” was written by another version of this command.")
+        what = f"“{path}” was written by another version of this command."
+        raise ArchiveError("other_version", f"{what} Restore it with that version of Tidings, then migrate.")
     if not (manifest.keys() >= MANIFEST_KEYS and _is_whole(manifest)):
-        raise ArchiveError("damaged", f"The manifest of “{path}” is not whole. Take another backup.")
+        raise ArchiveError("damaged", f"The manifest of “{path}” is not whole. {TAKE_ANOTHER}")
     return manifest
+
+
+def archives_near(path: Path) -> list[str]:
+    """Return the names of the archives in the folder of `path`, the newest first; at most three."""
+    try:
+        found = sorted(path.parent.glob("*.zip"), key=lambda one: one.stat().st_mtime, reverse=True)
+    except OSError:
+        return []
+    return [one.name for one in found[:ARCHIVES_NAMED]]
 
 
 def _is_whole(manifest: dict[str, Any]) -> bool:
@@ -188,10 +207,12 @@ def _is_whole(manifest: dict[str, Any]) -> bool:
     return all(isinstance(name, str) for name in migrations) and all(type(number) is int for number in rows)
 
 
-def archive_read(path: Path, *, replace: bool = False, using: str = "default") -> dict[str, Any]:
+def archive_read(
+    path: Path, *, replace: bool = False, may_replace: bool = True, using: str = "default"
+) -> dict[str, Any]:
     """Restore an archive in one transaction, compare every table, and return the manifest.
 
-    All sessions end.
+    All sessions end. A refusal offers `restore --replace` if `may_replace`.
 
     Raises `ArchiveError` with one of these codes: `not_an_archive`, `other_version`, `not_migrated` (this
     database lacks migrations), `other_migrations` (the archive's code had other migrations), `not_empty`
@@ -206,8 +227,8 @@ def archive_read(path: Path, *, replace: bool = False, using: str = "default") -
     if (others := sorted(filled - FILLED_BY_MIGRATE)) and not replace:
         raise ArchiveError(
             "not_empty",
-            f"There are rows already, in {', '.join(others[:3])} among others: take a database that was just "
-            "migrated, or `restore --replace`.",
+            f"There are rows already, in {', '.join(others[:3])} among others. Take a database that was just "
+            f"migrated{', or `restore --replace`, which deletes these rows' if may_replace else ''}.",
         )
     with transaction.atomic(using=using), connections[using].constraint_checks_disabled():
         if filled:
@@ -276,7 +297,7 @@ def _fill(archive: ZipFile, model: Table, manifest: dict[str, Any], using: str) 
                     for field, keys in (row.m2m_data or {}).items():
                         getattr(row.object, field).set(keys)
     except READ_ERRORS as error:
-        message = f"{name} cannot be read: {_reason(error)}. Take another backup."
+        message = f"{name} cannot be read: {_reason(error)}. {TAKE_ANOTHER}"
         raise ArchiveError("damaged", message) from error
 
 
@@ -301,7 +322,7 @@ def _check_references(using: str) -> None:
     try:
         connections[using].check_constraints()
     except IntegrityError as error:
-        message = f"Rows are missing: {_reason(error)}. Take another backup."
+        message = f"Rows are missing: {_reason(error)}. {TAKE_ANOTHER}"
         raise ArchiveError("damaged", message) from error
 
 
@@ -334,12 +355,10 @@ def _compare(manifest: dict[str, Any], models: list[Table], using: str) -> None:
         try:
             checksum = _table_checksum(model, using)
         except READ_ERRORS as error:
-            message = f"{name} cannot be read back: {_reason(error)}. Take another backup."
+            message = f"{name} cannot be read back: {_reason(error)}. {TAKE_ANOTHER}"
             raise ArchiveError("damaged", message) from error
         if checksum != manifest["tables"].get(name):
-            message = (
-                f"The {checksum['rows']} rows of {name} are not those that were written. Nothing was changed."
-            )
+            message = f"The {checksum['rows']} rows of {name} are not those that were written. {TAKE_ANOTHER}"
             raise ArchiveError("differs", message)
 
 
@@ -357,13 +376,27 @@ def _require_migrated(using: str) -> None:
         )
 
 
+def _require_migrated_source(using: str) -> None:
+    """Raise `ArchiveError` if the old database is of another version than this one."""
+    _require_migrated(using)
+    ours, theirs = set(_migrations(using)), set(_migrations(SOURCE_ALIAS))
+    if lacking := sorted(ours - theirs):
+        what, cure = f"lacks {lacking[0]}", "run `migrate` on it with this version first"
+    elif more := sorted(theirs - ours):
+        what, cure = f"has {more[0]}, which this version does not know", "move with the version that it is of"
+    else:
+        return
+    raise ArchiveError("other_migrations", f"The old database {what}: {cure}. Nothing was changed.")
+
+
 def _require_same_migrations(manifest: dict[str, Any], using: str) -> None:
     ours, theirs = set(_migrations(using)), set(manifest["migrations"])
     if different := sorted(ours ^ theirs):
         side = "this database lacks" if different[0] in theirs else "the archive lacks"
         raise ArchiveError(
             "other_migrations",
-            f"Of the migrations {side} {different[0]}: restore with the version that wrote it, then migrate.",
+            f"Of the migrations {side} {different[0]}. Nothing was changed: restore with the version that "
+            "wrote the archive, into an empty database, then migrate with this one.",
         )
 
 
@@ -392,7 +425,7 @@ def _snapshot(using: str) -> Iterator[None]:
 SOURCE_ALIAS = "moved_from"
 LOCATION = ("ENGINE", "NAME", "HOST", "PORT")
 MIGRATIONS = "django_migrations"
-SAME = "The old database is the one DATABASE_URL names."
+SAME = "The old database is the one DATABASE_URL names: set it to the new one, which `migrate` made."
 # The number of our advisory lock: “move” in ASCII.
 LOCK = 0x6D6F7665
 
@@ -407,12 +440,13 @@ def data_move(*, source: Mapping[str, Any], now: datetime, using: str = "default
     """
     with _source_connection(source, using), TemporaryDirectory(prefix="tidings-move-") as folder:
         path = Path(folder) / "all.zip"
+        _require_migrated_source(using)
         try:
             archive_write(path, now=now, using=SOURCE_ALIAS)
         except DatabaseError as error:
             raise _unreadable(f"{error}. Run `migrate` on it with this version first.") from error
         with transaction.atomic(using=using):
-            manifest = archive_read(path, using=using)
+            manifest = archive_read(path, may_replace=False, using=using)
             after = archive_checksums(using=SOURCE_ALIAS)
             if changed := sorted(
                 name for name, checksum in manifest["tables"].items() if after[name] != checksum
@@ -447,7 +481,7 @@ def _check_source(using: str) -> None:
     """Raise `ArchiveError` if the source is missing, not a database of Tidings, or the same database."""
     try:
         if MIGRATIONS not in connections[SOURCE_ALIAS].introspection.table_names():
-            raise _unreadable("there are no tables of Tidings in it.")
+            raise _unreadable("there are no tables of Tidings in it. Name another one.")
         same = _is_same(using)
     except DatabaseError as error:
         raise _unreadable(f"{error}. Is it there, and is that its address?") from error

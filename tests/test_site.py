@@ -124,7 +124,16 @@ def test_a_database_that_another_program_has_locked_is_not_said_to_lack_tables(t
 
 def test_any_other_error_of_the_database_leads_to_its_tables_and_its_address():
     assert "make migrate" in database_advice("no such table: digest_item")
-    assert "DATABASE_URL" in database_advice("connection refused")
+    for text, cure in (
+        ("connection to server at 127.0.0.1, port 5432 failed: Connection refused", "Does its server run"),
+        ("FATAL: the database system is starting up", "Does its server run"),
+        ('FATAL: password authentication failed for user "tidings"', "the password"),
+        ('FATAL: database "tidngs" does not exist', "or the database in DATABASE_URL"),
+        ('relation "digest_item" does not exist', "migrate"),
+        ("unable to open database file", "may write there"),
+    ):
+        assert cure in database_advice(text), text
+        assert "missing" not in database_advice(text) or "relation" in text
 
 
 @pytest.mark.parametrize("method", ["get", "post", "delete"])

@@ -1,5 +1,6 @@
 """A backup contains everything and restores it exactly. A bad one is refused before it does harm."""
 
+import errno
 import json
 import os
 import stat
@@ -8,6 +9,7 @@ from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 from zipfile import ZIP_BZIP2, ZIP_LZMA, ZipFile
 
 import pytest
@@ -162,26 +164,56 @@ def rewritten(archive: Path, name: str, change) -> Path:
 
 @pytest.mark.alike
 @pytest.mark.parametrize(
-    ("name", "change", "code"),
+    ("name", "change", "code", "cure"),
     [
-        ("rows/digest.item.jsonl", lambda raw: raw.replace(b"lighthouse", b"lightship"), "differs"),
-        ("rows/digest.item.jsonl", lambda raw: raw[: len(raw) // 2], "damaged"),
-        ("rows/digest.feedback.jsonl", lambda raw: b"", "differs"),
-        ("rows/digest.item.jsonl", lambda raw: raw[raw.index(b"\n") + 1 :], "damaged"),
-        ("rows/digest.feedback.jsonl", lambda raw: raw + raw, "damaged"),
-        ("manifest.json", lambda raw: b"{}", "not_an_archive"),
-        ("manifest.json", lambda raw: b"[]", "not_an_archive"),
-        ("manifest.json", lambda raw: raw.replace(b'"version": 1', b'"version": 2'), "other_version"),
-        ("manifest.json", lambda raw: raw.replace(b'"tables"', b'"chairs"'), "damaged"),
-        ("manifest.json", lambda raw: raw.replace(b'"made_at"', b'"made"'), "damaged"),
-        ("manifest.json", lambda raw: raw.replace(b"digest.0001", b"digest.9999"), "other_migrations"),
+        (
+            "rows/digest.item.jsonl",
+            lambda raw: raw.replace(b"lighthouse", b"lightship"),
+            "differs",
+            "restore another backup",
+        ),
+        ("rows/digest.item.jsonl", lambda raw: raw[: len(raw) // 2], "damaged", "restore another backup"),
+        ("rows/digest.feedback.jsonl", lambda raw: b"", "differs", "restore another backup"),
+        (
+            "rows/digest.item.jsonl",
+            lambda raw: raw[raw.index(b"\n") + 1 :],
+            "damaged",
+            "restore another backup",
+        ),
+        ("rows/digest.feedback.jsonl", lambda raw: raw + raw, "damaged", "restore another backup"),
+        ("manifest.json", lambda raw: b"{}", "not_an_archive", "Name a file that"),
+        ("manifest.json", lambda raw: b"[]", "not_an_archive", "Name a file that"),
+        (
+            "manifest.json",
+            lambda raw: raw.replace(b'"version": 1', b'"version": 2'),
+            "other_version",
+            "with that version",
+        ),
+        (
+            "manifest.json",
+            lambda raw: raw.replace(b'"tables"', b'"chairs"'),
+            "damaged",
+            "restore another backup",
+        ),
+        (
+            "manifest.json",
+            lambda raw: raw.replace(b'"made_at"', b'"made"'),
+            "damaged",
+            "restore another backup",
+        ),
+        (
+            "manifest.json",
+            lambda raw: raw.replace(b"digest.0001", b"digest.9999"),
+            "other_migrations",
+            "with the version that wrote",
+        ),
     ],
 )
-def test_an_archive_that_was_tampered_with_changes_nothing(archive, name, change, code):
+def test_an_archive_that_was_tampered_with_changes_nothing(archive, name, change, code, cure):
     before = sorted(Item.objects.values_list("title", flat=True))
     with pytest.raises(ArchiveError) as refused:
         archive_read(rewritten(archive, name, change), replace=True)
-    assert refused.value.code == code
+    assert refused.value.code == code and cure in refused.value.message.replace("\n", " ")
     assert sorted(Item.objects.values_list("title", flat=True)) == before and Feedback.objects.exists()
 
 
@@ -288,6 +320,43 @@ def test_what_is_no_archive_says_so(tmp_path):
     with pytest.raises(ArchiveError) as refused:
         archive_read(path)
     assert refused.value.code == "not_an_archive"
+
+
+def refused_words(*arguments: str) -> str:
+    with pytest.raises(CommandError) as refused:
+        call_command(*arguments, stderr=StringIO())
+    return str(refused.value)
+
+
+def test_every_refusal_of_the_commands_ends_with_what_to_do(world, tmp_path, monkeypatch):
+    """The last words of a restore that was not confirmed were “Nothing was changed.”"""
+    call_command("backup", str(tmp_path / "monday.zip"), stdout=StringIO(), stderr=StringIO())
+    path = str(tmp_path / "monday.zip")
+    assert "such as monday.zip" in refused_words("restore", str(tmp_path / "mondy.zip"))
+    assert "name one backup in it, such as monday.zip" in refused_words("restore", str(tmp_path))
+    assert "restore --replace" in refused_words("restore", path)
+    terminal = StringIO("no\n")
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stdin", terminal)
+    monkeypatch.setattr("builtins.input", lambda question: "no")
+    assert refused_words("restore", path, "--replace").endswith("type “yes”, or add --yes.")
+    monkeypatch.setattr(sys, "stdin", StringIO())
+    assert refused_words("restore", path, "--replace").endswith("confirm it with --yes.")
+    assert refused_words("backup", str(tmp_path / "no" / "x.zip")).endswith("a folder that exists.")
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr("config.management.commands.backup.archive_write", mock.Mock(side_effect=full))
+    assert refused_words("backup", str(tmp_path / "x.zip")).endswith("or write to another disk.")
+    assert "name the old database's file" in refused_words("move_data", "nowhere.sqlite3")
+
+
+def test_a_backup_that_may_not_be_read_is_not_called_something_else(world, tmp_path, monkeypatch):
+    (path := tmp_path / "t.zip").write_bytes(b"PK")
+    monkeypatch.setattr(
+        "config.backup.ZipFile", mock.Mock(side_effect=PermissionError(13, "Permission denied"))
+    )
+    words = refused_words("restore", str(path))
+    assert "cannot be read (Permission denied)" in words and "as a user who may read it" in words
+    assert "no archive of Tidings" not in words
 
 
 def test_the_commands_write_privately_ask_first_and_exit_by_the_book(world, tmp_path, monkeypatch):

@@ -80,6 +80,12 @@ def test_everything_moves_is_compared_and_is_not_moved_onto_itself(old, now, mon
 
     code, words = refused(old)
     assert code == 1 and "not_empty" in words and "just migrated" in words
+    assert "--replace" not in words, "which this command does not have"
+    with closing(sqlite3.connect(old)) as rows, rows:
+        rows.execute("DELETE FROM django_migrations WHERE app = 'advisor' AND name LIKE '0002%'")
+    code, words = refused(old)
+    assert code == 1 and "The old database lacks advisor.0002" in words
+    assert "run `migrate` on it with this version" in words
 
 
 def test_what_is_no_old_database_is_said_before_anything_is_read(tmp_path, settings):

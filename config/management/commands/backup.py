@@ -1,5 +1,6 @@
 """`manage.py backup`: write the whole database to one file."""
 
+import errno
 import json
 import os
 import re
@@ -35,6 +36,15 @@ def backups_prune(written: Path, *, keep: int) -> None:
     older = sorted(path for path in paths if path.name < written.name)
     for path in older[: max(0, len(older) + 1 - keep)]:
         path.unlink()
+
+
+def _cure(error: OSError) -> str:
+    """Return what to do about an error of the disk or folder."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "free space there, or write to another disk"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "name a folder where this user may write"
+    return "name a file in a folder that exists" if error.errno == errno.ENOENT else "name another file"
 
 
 class Command(SettingsCommand):
@@ -76,7 +86,8 @@ class Command(SettingsCommand):
                 if keep and has_readers:
                     backups_prune(path, keep=keep)
         except OSError as error:
-            raise CommandError(f"“{path}” cannot be written ({error.strerror}).", returncode=2) from error
+            text = f"“{path}” cannot be written ({error.strerror}). No backup was made: {_cure(error)}."
+            raise CommandError(text, returncode=2) from error
         finally:
             os.umask(old_umask)
         try:

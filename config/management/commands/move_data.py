@@ -57,7 +57,8 @@ def _database_settings(source: str) -> dict[str, Any]:
     if "://" not in source:
         path = Path(source).absolute()
         if not path.is_file():
-            raise CommandError(f"There is no file “{source}”.", returncode=2)
+            text = f"There is no file “{source}”: name the old database's file, such as var/tidings.sqlite3."
+            raise CommandError(text, returncode=2)
         return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path), "OPTIONS": {"timeout": 20}}
     try:
         return Environment().database_from_url("The old database", source)

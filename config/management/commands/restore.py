@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from advisor.agent.alerts import alert_forget
-from config.backup import ArchiveError, archive_manifest, archive_read
+from config.backup import ArchiveError, archive_manifest, archive_read, archives_near
 from config.disk import database_file
 from ranking.common.commands import database_label
 from ranking.common.damage import damage_found
@@ -44,7 +44,7 @@ class Command(SettingsCommand):
         """Check the archive, ask for confirmation, restore, compare."""
         self.stderr.write(f"Into: {database_label()}.", style_func=str)
         if not options["file"].is_file():
-            raise CommandError(f"There is no file “{options['file']}”.", returncode=2)
+            raise CommandError(_missing_words(options["file"]), returncode=2)
         try:
             manifest = archive_manifest(options["file"])
             if options["replace"] and not options["yes"]:
@@ -93,11 +93,24 @@ def _rename(old: Path, new: Path) -> None:
             old.with_name(old.name + part).rename(target)
 
 
+def _missing_words(path: Path) -> str:
+    """Return the refusal of a file that is not there, with the backups beside it."""
+    if path.is_dir():
+        what, where = f"“{path}” is a folder: name one backup in it", path / "any"
+    else:
+        what, where = f"There is no file “{path}”", path
+    near = archives_near(where)
+    return f"{what}{f', such as {near[0]}' if near else ''}."
+
+
 def _confirm(manifest: dict[str, Any]) -> None:
     """Ask for confirmation on a terminal. Raises `CommandError` (exit code 2) without one or a “yes”."""
     if not sys.stdin.isatty():
-        raise CommandError("--replace deletes all existing rows: confirm it with --yes.", returncode=2)
+        raise CommandError(
+            "--replace deletes all existing rows. Nothing was changed: confirm it with --yes.", returncode=2
+        )
     name = connection.settings_dict["NAME"]
     question = f"Delete everything in “{name}” and restore the backup of {manifest['made_at']}? [yes/no] "
     if input(question).strip().casefold() != "yes":
-        raise CommandError("Nothing was changed.", returncode=2)
+        text = "Nothing was changed. To restore, run the command again and type “yes”, or add --yes."
+        raise CommandError(text, returncode=2)
