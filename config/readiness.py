@@ -1,4 +1,4 @@
-"""Run the checks behind `/readyz`: database, migrations, disk, alerts, broker, schedule and workers."""
+"""Run the checks behind `/readyz`: database, migrations, disk, network, alerts, broker, schedule, workers."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -25,6 +25,8 @@ from config.disk import (
 )
 from config.pulse.broker import broker_client, queues_unserved, workers_known
 from config.pulse.files import HUNG_S, pulse_ages, worker_has_pulse
+from digest.feeds.health import outage_message
+from digest.feeds.selectors import outage_began_at
 from ranking.common.damage import is_damage
 
 log = structlog.get_logger(__name__)
@@ -50,7 +52,7 @@ class Check:
 
 
 def readiness(*, now: datetime) -> list[Check]:
-    """Check the database, its migrations, the disk, alerts, the broker, the schedule and the workers.
+    """Check the database, its migrations, disk, network, alerts, the broker, the schedule and the workers.
 
     The first two are needed, and the disk if it is full and SQLite is on it. Without the others, pages work
     and requests run inline, but no scheduled job runs. An alert of the last day says that a part of the
@@ -66,6 +68,7 @@ def readiness_background(*, now: datetime) -> list[Check]:
     """Check what most pages can do without for a while: disk space, tables, broker, schedule, workers."""
     return [
         _disk_check(),
+        _check("network", False, _network),
         _check("alerts", False, lambda: _alerts(now)),
         _check("broker", False, _broker),
         _check("schedule", False, lambda: _schedule(now)),
@@ -136,6 +139,12 @@ def _disk(free: dict[str, int], *, is_full: bool) -> tuple[bool, str]:
         return True, left
     what = "is full: nothing can be stored" if is_full else "is nearly full"
     return False, f"The disk of “{disk_folders()[name]}” {what} ({left}). Free space there."
+
+
+def _network() -> tuple[bool, str]:
+    """Check that the last fetch batches reached the internet. Only they notice an outage, and its end."""
+    began_at = outage_began_at()
+    return (False, outage_message(began_at)) if began_at else (True, "no outage noticed")
 
 
 def _alerts(now: datetime) -> tuple[bool, str]:

@@ -25,11 +25,11 @@ from digest.errors import DigestError
 from digest.feeds.addresses import address_label, feed_address
 from digest.feeds.entities import UNREACHABLE
 from digest.feeds.fetch_batch import feeds_fetch
-from digest.feeds.health import NETWORK_TO_DO, QUIET_AFTER, FeedCondition, feed_condition, network_message
+from digest.feeds.health import NETWORK_TO_DO, QUIET_AFTER, FeedCondition, feed_condition
 from digest.feeds.identity import FILE_PREFIX, SOURCE_KEY_MAX_CHARS, URN_PREFIX
 from digest.feeds.pauses import feed_pauses
 from digest.feeds.problem_words import note_words, problem_words
-from digest.feeds.selectors import NEWSLETTER_PREFIX, error_counts, feed_facts, in_trouble, is_read
+from digest.feeds.selectors import NEWSLETTER_PREFIX, feed_facts, in_trouble, is_read, network_trouble
 from digest.feeds.services import SourceMove, feeds_check, feeds_pause, source_move, source_move_plan
 from digest.models import Feed, Source, Subscription
 from digest.places import LOOKUPS
@@ -261,7 +261,7 @@ class FeedAdmin(FactsAdmin):
         yield Fact("State", _sentence(condition.value, KIND_WORDS.get(kind) or _health(row, now)))
         is_unread = not readers and row.state == Feed.State.ACTIVE
         to_do = "Nothing: without readers it is not fetched." if is_unread else TO_DO[condition]
-        if row.failures and row.error_code in UNREACHABLE and (offline := network_message(error_counts())):
+        if row.failures and row.error_code in UNREACHABLE and (offline := network_trouble()):
             to_do = f"{offline} {NETWORK_TO_DO}"
         yield Fact("What to do", to_do)
         href = ""
@@ -279,7 +279,7 @@ class FeedAdmin(FactsAdmin):
 
     def changelist_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
         """Show the feeds, and say if most of them fail by this machine's own network."""
-        if request.method == "GET" and (offline := network_message(error_counts())):
+        if request.method == "GET" and (offline := network_trouble()):
             messages.warning(request, f"{offline} {NETWORK_TO_DO}")
         return super().changelist_view(request, *args, **options)
 

@@ -87,8 +87,8 @@ def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool)
 
     In order: switched off here, or by the reader, or with the account; an active run; suggestions pending,
     made or tried with success today; the weekly window (scheduled and command runs, unless `force`); too
-    little feedback; three attempts a day. An active run is `in_progress`, queued or running. If its process died, it is first given
-    up or carried out, by a worker if there is one, so that no run blocks for ever.
+    little feedback; three attempts a day. An active run is `in_progress`, queued or running. If its process
+    died, it is first given up or carried out, by a worker if there is one, so that no run blocks for ever.
     """
     off = advice_off(reader)
     if off == INSTALLATION_OFF:

@@ -31,7 +31,8 @@ from digest.feedback.implicit import implicit_update_all
 from digest.feedback.noisy_counts import community_publish
 from digest.feedback.services import cycles_run
 from digest.feeds.fetch_batch import feeds_fetch
-from digest.feeds.health import round_message
+from digest.feeds.health import outage_message, round_message
+from digest.feeds.selectors import outage_began_at
 from digest.feeds.services import twins_join
 from digest.items.meanings import meanings_update, topic_meanings_prune
 from digest.items.vectors import item_vectors_prune, item_vectors_update
@@ -71,7 +72,12 @@ def fetch(now: datetime) -> Counts:
     report = feeds_fetch(now=now)
     found, (error, times) = report.as_dict(), report.commonest_error()
     feeds, failed = len(report.per_feed) + len(report.errors), len(report.errors)
-    if reason := round_message(feeds=feeds, failed=failed, error=error):
+    offline = outage_began_at()
+    if (
+        reason := outage_message(offline)
+        if offline
+        else round_message(feeds=feeds, failed=failed, error=error)
+    ):
         alert_raise(kind="feeds_stalled", where="Fetching feeds", reason=reason, now=now)
     counts = {name: found[name] for name in ("feeds", "ok", "failed", "items_new")}
     return counts | ({"error": error, "error_feeds": times} if error else {})

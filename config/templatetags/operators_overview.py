@@ -27,8 +27,8 @@ from config.jobs.lease import nightly_as_dict
 from config.models import NightlyReport
 from config.pulse.files import worker_has_pulse
 from config.readiness import is_ready, readiness
-from digest.feeds.health import NETWORK_TO_DO, mostly_failed, network_message
-from digest.feeds.selectors import error_counts, fetching_trouble, in_trouble, is_read
+from digest.feeds.health import NETWORK_TO_DO, mostly_failed
+from digest.feeds.selectors import error_counts, fetching_trouble, in_trouble, is_read, network_trouble
 from digest.llm.providers import models_exist
 from digest.mail.render import mail_goes_out
 from digest.models import Delivery, Feed, Reader, Spend
@@ -58,6 +58,8 @@ HEALTH_TO_DO: Final = {
     "migrations": "Run manage.py migrate.",
     "disk": "Move old backups to another disk, and delete old logs. The folder “pictures” may be deleted at "
     "any time (runbook: TidingsDiskFull).",
+    "network": "Mend this machine’s network or its names (DNS): resolvectl status, ping. The feeds are tried "
+    "again every few minutes (runbook: No network).",
     "alerts": "Look for damage: manage.py check --database default (runbook: A damaged database).",
     "broker": "Start Redis. Nothing is lost meanwhile (runbook: TidingsBrokerDown).",
     "schedule": "Start the worker. Until then pages work, but nothing is fetched and no mail is sent "
@@ -183,7 +185,7 @@ def _feeds(now: datetime) -> Iterator[OverviewFigure]:
     due = _count(read.filter(state=Feed.State.ACTIVE, next_check_at__lte=now))
     href = _list(Feed, condition="trouble") if troubled else _list(Feed)
     codes = error_counts() if troubled else {}
-    offline = network_message(codes)
+    offline = network_trouble()
     stalled = offline or fetching_trouble(now=now)
     kinds = [] if offline else _kinds(codes, troubled)
     note = f"{stalled} {'; '.join((*kinds, f'{_count_words(due)} due to be fetched'))}".strip()

@@ -85,13 +85,22 @@ def resolve_addresses(
     try:
         found = _lookup(host, port, min(within_s, LOOKUP_S))
     except TimeoutError as error:
-        raise FeedProblem("timeout", gettext_noop("The server took too long to answer.")) from error
+        words = gettext_noop("The server took too long to answer.")
+        raise FeedProblem("timeout", words, is_local=True) from error
     except (OSError, UnicodeError) as error:
-        raise _unknown(host) from error
+        raise _unknown(host, is_local=isinstance(error, OSError)) from error
     addresses = list(dict.fromkeys(str(row[4][0]) for row in found))
     if not trusted and not all(address_is_public(ip_address(text)) for text in addresses):
         raise _unknown(host)
     return addresses
+
+
+def host_resolves(host: str, port: int) -> bool:
+    """Return whether the resolver knows `host` within five seconds."""
+    try:
+        return bool(_lookup(host, port, LOOKUP_S))
+    except (OSError, UnicodeError):
+        return False
 
 
 def _lookup(host: str, port: int, seconds: float) -> list[Any]:
@@ -179,10 +188,9 @@ def _check_port(port: int, ports: Collection[int]) -> None:
         raise FeedProblem("bad_port", f"Feeds are fetched from these ports only: {listed}; not from {port}.")
 
 
-def _unknown(host: str) -> FeedProblem:
-    return FeedProblem(
-        "not_found", f"There is no host “{host[:100]}” on the public internet. {ADDRESS_QUESTION}"
-    )
+def _unknown(host: str, *, is_local: bool = False) -> FeedProblem:
+    words = f"There is no host “{host[:100]}” on the public internet. {ADDRESS_QUESTION}"
+    return FeedProblem("not_found", words, is_local=is_local)
 
 
 def _forbidden(host: str) -> FeedProblem:

@@ -34,6 +34,7 @@ from digest.feeds.prechecks import decode, decompress
 from digest.feeds.problem_words import problem_words
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
 from digest.feeds.sanitise import one_line, title_to_text
+from digest.feeds.selectors import outage_began_at
 from digest.feeds.titles import title_clean
 from digest.places import LOOKUPS
 
@@ -193,6 +194,10 @@ def _unreachable(problem: FeedProblem, advice: str) -> DigestError:
     """Return the error to show for an address that gave no document."""
     if problem.gone:
         return FeedIsGone(FEED_GONE)
+    if problem.is_local and outage_began_at():
+        return SiteUnreachable(
+            _("This site has no network right now. Whoever runs it can help. Try again later.")
+        )
     if problem.code in HOPELESS:
         return SiteUnreachable(problem_words(problem.code, problem.message), may_answer=False)
     if problem.code in REFUSED_STATUSES:

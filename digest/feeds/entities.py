@@ -45,24 +45,40 @@ Headers = dict[str | bytes, str | bytes]
 UNREACHABLE = ("not_found", "connect_failed", "timeout")
 
 
+# The codes of problems that arise before a server is asked.
+NOBODY_ASKED = ("bad_url", "bad_port", "forbidden_address", "host_busy", "internal", "no_network")
+
+
 class FeedProblem(Exception):
     """A feed that could not be fetched or read. `code` is stable; `message` describes the problem.
 
     `retry_after_s` is the pause the server asked for, in seconds, or None. `gone` is true if the feed will
-    not come back.
+    not come back. `is_local` is true if no name was resolved or no route found: that may be the fault of this
+    machine's own network.
     """
 
     def __init__(
-        self, code: str, message: str, *, retry_after_s: float | None = None, gone: bool = False
+        self,
+        code: str,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        gone: bool = False,
+        is_local: bool = False,
     ) -> None:
         super().__init__(f"{code}: {message}")
         self.code, self.message = code, message
-        self.retry_after_s, self.gone = retry_after_s, gone
+        self.retry_after_s, self.gone, self.is_local = retry_after_s, gone, is_local
 
     @property
     def unreachable(self) -> bool:
         """Return whether no server answered: the network may be at fault, and not the feed."""
         return self.code in UNREACHABLE
+
+    @property
+    def is_without_answer(self) -> bool:
+        """Return whether the problem says nothing about the network: nobody was asked, or nobody answered."""
+        return self.unreachable or self.code in NOBODY_ASKED
 
 
 @dataclass(frozen=True, slots=True)

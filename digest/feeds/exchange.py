@@ -1,5 +1,6 @@
 """One request over one connection to a checked address. It imports httpcore2, which few processes need."""
 
+import errno
 import ssl
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +15,8 @@ from digest.feeds.entities import FeedProblem, Headers
 from ranking.language import gettext_noop
 
 CONNECT_TIMEOUT_S: Final = 5.0
+# No way out of this machine.
+NO_ROUTE: Final = (errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH)
 # Problems of a certificate, by OpenSSL's numbers (x509_vfy.h).
 CERTIFICATE_PROBLEMS: Final = {
     9: "is not valid yet",
@@ -146,4 +149,5 @@ def _connect_problem(host: str, cause: BaseException | None) -> FeedProblem:
         return FeedProblem("tls_failed", f"“{host}” does not answer with a secure connection.")
     if isinstance(cause, ConnectionRefusedError):
         return FeedProblem("connect_failed", f"“{host}” does not accept connections right now.")
-    return FeedProblem("connect_failed", f"“{host}” cannot be reached right now.")
+    is_local = isinstance(cause, OSError) and cause.errno in NO_ROUTE
+    return FeedProblem("connect_failed", f"“{host}” cannot be reached right now.", is_local=is_local)

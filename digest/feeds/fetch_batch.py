@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from digest.feeds.fetch import TOTAL_TIMEOUT_S, FetchResponse, fetch, host_of
 from digest.feeds.first_fetch import feeds_in_turn, readers_filled
 from digest.feeds.identity import FILE_PREFIX, source_key
 from digest.feeds.ingest import documents_ingest, feeds_get_or_create
+from digest.feeds.outage import is_elsewhere, network_is_down, not_counted, outage_end, outage_note
 from digest.feeds.parse import parse_document
 from digest.feeds.prechecks import BODY_MAX_BYTES
 from digest.feeds.rate_limit import VISIT_MAX_S, HostLimiter, HostLock, HostQueue, hold_seconds, host_limiter
@@ -92,7 +93,8 @@ def feeds_fetch(
     and imported feeds are skipped. `draw` returns random numbers from 0 to 1. `waiting` is called with a host
     and seconds when the batch waits only for that host's pause. Stored items are dated by `clock`, or by
     `now` without one, so that a digest built during the batch can tell which items came after it. A feed that
-    answers for the first time and has a twin is merged into it.
+    answers for the first time and has a twin is merged into it. If this machine's own network is down,
+    nothing counts against a feed that was fetched before.
     """
     report = FetchReport()
     chosen = feeds_in_turn(feeds=list(feeds_due(now=now)[:ROUND_FEEDS])) if feeds is None else feeds
@@ -103,20 +105,60 @@ def feeds_fetch(
     until = now + timedelta(seconds=seconds + CLAIM_SLACK_S)
     limits = _Limits(time.monotonic() + seconds, request_s, stopping)
     first: list[int] = []
-    for group in _fetch_all(queue, host_limiter(), until, limits, waiting):
-        new = [feed.pk for feed, _ in group if feed.last_fetched_at is None]
+    reached = _Reached()
+
+    def store(group: Sequence[tuple[Feed, Answer]]) -> None:
         at = clock() if clock else now
         for (feed, answer), outcome in zip(group, _group_store(group, at, draw), strict=True):
             progress(feed.url)
             unchanged = isinstance(answer, FetchResponse) and answer.body is None
             report.add(feed.url, outcome, unchanged=unchanged)
+
+    for group in _fetch_all(queue, host_limiter(), until, limits, waiting):
+        store(reached.sort(group))
+        new = [feed.pk for feed, _ in group if feed.last_fetched_at is None]
         readers_filled(feed_ids=new, now=clock() if clock else now)
         first += new
+    store(reached.judge(now=clock() if clock else now))
     if first:
         twins_join(feed_ids=first, now=clock() if clock else now)
     report.left = len(queue)
     report.pauses_s = {host: wait for host, wait in queue.waits_s().items() if wait > VISIT_MAX_S}
     return report
+
+
+@dataclass(slots=True)
+class _Reached:
+    """The hosts of a batch: those that answered, those that failed locally, and the failures held back.
+
+    A local failure is stored at the end, when it is known whether the network is down. That of a new feed is
+    stored at once, because its reader waits for a result.
+    """
+
+    answered: set[str] = field(default_factory=set)
+    failed: set[str] = field(default_factory=set)
+    held: list[tuple[Feed, Answer]] = field(default_factory=list)
+
+    def sort(self, group: Iterable[tuple[Feed, Answer]]) -> list[tuple[Feed, Answer]]:
+        """Return the part of a group to store now."""
+        now: list[tuple[Feed, Answer]] = []
+        for feed, answer in group:
+            is_local = isinstance(answer, FeedProblem) and answer.is_local
+            if is_local:
+                self.failed.add(host_of(feed.address))
+            elif is_elsewhere(feed) and not (isinstance(answer, FeedProblem) and answer.is_without_answer):
+                self.answered.add(host_of(feed.address))
+            (self.held if is_local and feed.last_fetched_at else now).append((feed, answer))
+        return now
+
+    def judge(self, *, now: datetime) -> list[tuple[Feed, Answer]]:
+        """Note whether the network is down, or an outage over. Return what was held back, as it counts."""
+        if network_is_down(failed=self.failed, answered=self.answered):
+            outage_note(now=now)
+            return [(feed, not_counted(one)) for feed, one in self.held if isinstance(one, FeedProblem)]
+        if self.answered or self.failed:
+            outage_end(now=now)
+        return self.held
 
 
 @dataclass(frozen=True, slots=True)

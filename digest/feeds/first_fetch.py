@@ -12,6 +12,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.feeds.entities import UNREACHABLE
+from digest.feeds.selectors import outage_began_at
 from digest.models import Feed, Item, Reader, Subscription
 
 # Feeds that a reader began to read within this time count as one lot with those that still wait.
@@ -178,7 +179,10 @@ def feeds_lost(*, reader: Reader, now: datetime) -> LostFeeds | None:
 
 
 def site_is_offline(*, now: datetime) -> bool:
-    """Return whether no feed of the site could be reached in the last hour, of two or more. One query."""
+    """Return whether this machine has no network, or no feed of the site could be reached in the last hour,
+    of two or more. At most two queries."""
+    if outage_began_at():
+        return True
     counts = Feed.objects.filter(state=Feed.State.ACTIVE, last_fetched_at__gt=now - LOT).aggregate(
         tried=Count("pk"), unreachable=Count("pk", filter=Q(failures__gt=0, error_code__in=UNREACHABLE))
     )

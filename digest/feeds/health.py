@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -128,6 +128,14 @@ def round_message(*, feeds: int, failed: int, error: str) -> str:
     return (
         f"{failed} of {feeds} feeds failed, most often with “{error}”. "
         "Can this machine reach the network and resolve names?"
+    )
+
+
+def outage_message(began_at: datetime) -> str:
+    """Return the sentence for operators about an outage of this machine's own network."""
+    return (
+        f"This machine has had no network since {began_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC: no name is "
+        "resolved, or no route found. Nothing counts against any feed meanwhile."
     )
 
 

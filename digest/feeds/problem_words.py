@@ -41,7 +41,7 @@ _WHOSE: Final = {
     ),
     **dict.fromkeys(("empty", "http_500", "http_502", "http_503", "http_504", "timeout"), _PUBLISHER_NOW),
     **dict.fromkeys(("not_a_feed", "http_404"), _MOVED),
-    **dict.fromkeys(("parse_unavailable", "internal"), _OURS),
+    **dict.fromkeys(("parse_unavailable", "internal", "no_network"), _OURS),
     "bad_port": _OPERATOR,
 }
 # What is odd about an answer that was read, by `Feed.note`.

@@ -11,9 +11,9 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 
 from digest.entities import PUBLISHED_MIN
 from digest.feeds.dedupe import KnownItem
-from digest.feeds.health import FeedFacts, FetchFacts, stall_message
+from digest.feeds.health import FeedFacts, FetchFacts, network_message, outage_message, stall_message
 from digest.feeds.identity import NAME_HASH, URN_PREFIX, web_url
-from digest.models import Feed, Item, ItemBody, PrunedEntry, Reader, Subscription
+from digest.models import Feed, Item, ItemBody, NetworkOutage, PrunedEntry, Reader, Subscription
 from ranking.common.rows import VALUES_MAX
 
 T = TypeVar("T")
@@ -213,14 +213,28 @@ def error_counts() -> dict[str, int]:
     return dict(tried.values_list("error_code").annotate(n=Count("pk")))
 
 
-def fetching_trouble(*, now: datetime) -> str:
-    """Return why a person should look, or "": feeds are due and none was fetched for FETCH_WATCHDOG_MINUTES.
+def outage_began_at() -> datetime | None:
+    """Return since when this machine has had no network of its own, or `None`. One query."""
+    return NetworkOutage.objects.values_list("began_at", flat=True).first()
 
-    One query. Zero minutes switch the watch off.
+
+def network_trouble() -> str:
+    """Return why feeds fail if this machine's own network is at fault, or "". At most two queries."""
+    began_at = outage_began_at()
+    return outage_message(began_at) if began_at else network_message(error_counts())
+
+
+def fetching_trouble(*, now: datetime) -> str:
+    """Return why a person should look, or "": feeds are due and none was fetched for FETCH_WATCHDOG_MINUTES,
+    or this machine has no network.
+
+    Two queries, one in an outage. Zero minutes switch the watch off.
     """
     minutes = settings.FETCH_WATCHDOG_MINUTES
     if minutes <= 0:
         return ""
+    if began_at := outage_began_at():
+        return outage_message(began_at)
     since = now - timedelta(minutes=minutes)
     recent = Q(last_fetched_at__gte=since)
     counts = Feed.objects.filter(is_read(), state=Feed.State.ACTIVE).aggregate(

@@ -37,7 +37,8 @@ from ranking.common.rows import rows_set
 from ranking.services import source_key_rename
 
 BATCH: Final = 500
-# A feed that was not fetched, because its host was busy, is due again so soon.
+# Problems that are none of the feed. It is due again so soon.
+NOT_COUNTED: Final = ("host_busy", "no_network")
 BUSY_PAUSE: Final = timedelta(minutes=5)
 MISSING_MESSAGE: Final = gettext_noop(
     "The server had nothing at this address ten times in a row, so it is no longer asked."
@@ -258,13 +259,14 @@ def _note(result: IngestResult) -> str:
 def failures_store(*, failures: Sequence[FeedFailure], now: datetime) -> None:
     """Store failed fetches and the next try. Give up feeds that are gone or have long been missing.
 
-    A busy host is no failure of its feeds. A feed is written only while our claim holds, so a later claim has
-    the last word. At most three statements: busy, failing, given up.
+    A busy host, or an outage of our own network, is no failure of its feeds. A feed is written only while our
+    claim holds, so a later claim has the last word. At most three statements: busy, failing, given up.
     """
-    busy = sorted(_claim(one.feed) for one in failures if one.problem.code == "host_busy")
+    busy = sorted(_claim(one.feed) for one in failures if one.problem.code in NOT_COUNTED)
     again = [(*claim, now + BUSY_PAUSE) for claim in busy]
     rows_set(model=Feed, keys=CLAIM_COLUMNS, columns=("next_check_at",), rows=again)
-    rest = sorted((one for one in failures if one.problem.code != "host_busy"), key=lambda one: one.feed.pk)
+    counted = (one for one in failures if one.problem.code not in NOT_COUNTED)
+    rest = sorted(counted, key=lambda one: one.feed.pk)
     failing = [_failure_row(one, now) for one in rest if not one.final_state]
     rows_set(model=Feed, keys=CLAIM_COLUMNS, columns=FAILURE_COLUMNS, rows=failing)
     final = [(*_failure_row(one, now), one.final_state) for one in rest if one.final_state]

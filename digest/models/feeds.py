@@ -168,6 +168,15 @@ class MailboxState(models.Model):
         return self.problem or "read"
 
 
+class NetworkOutage(models.Model):
+    """The outage of this machine's own network, while it lasts. One row, or none."""
+
+    began_at = models.DateTimeField(help_text="When the first fetch batch reached nobody.")
+
+    def __str__(self) -> str:
+        return f"no network since {self.began_at:%Y-%m-%d %H:%M} UTC"
+
+
 class Subscription(models.Model):
     """A reader's subscription to a feed."""
 

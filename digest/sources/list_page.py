@@ -19,7 +19,7 @@ from digest.feeds.fetch import host_of
 from digest.feeds.health import FeedCondition, feed_condition, feed_counts, feed_trouble
 from digest.feeds.identity import web_url
 from digest.feeds.problem_words import note_words, problem_words
-from digest.feeds.selectors import NEWSLETTER_PREFIX, feed_facts, subscriptions_of
+from digest.feeds.selectors import NEWSLETTER_PREFIX, feed_facts, outage_began_at, subscriptions_of
 from digest.items.listing import feeds_read, unread_counts
 from digest.items.selectors import items_by_feed, mutes_in_force
 from digest.items.tails import tails_of
@@ -248,6 +248,7 @@ def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") 
         "list_lacks": left_out_words([line.subscription.feed for line in lines]),
         "private": any(line.is_private and line.address for line in lines),
         "feeds": counts,
+        "no_network_since": outage_began_at(),
         "find": find,
         "show": show,
         "shown": [(code, _(words)) for code, words in SHOWN.items()],

@@ -21,6 +21,7 @@ from digest.accounts.invitations import invitation_of
 from digest.feeds.fetch import host_of
 from digest.feeds.first_fetch import FirstFetch, LostFeeds
 from digest.feeds.first_fetch import feeds_lost as lost_of
+from digest.feeds.first_fetch import site_is_offline as is_offline
 from digest.feeds.health import FeedCounts, FeedFacts
 from digest.feeds.health import feed_counts as counts_of
 from digest.feeds.selectors import subscriptions_of
@@ -223,6 +224,12 @@ def feed_counts(context: Mapping[str, Any]) -> FeedCounts:
 def feeds_lost(context: Mapping[str, Any]) -> LostFeeds | None:
     """Return how many feeds the reader's last first fetch missed; no query a day after it."""
     return lost_of(reader=reader_of(context["request"]), now=timezone.now())
+
+
+@register.simple_tag
+def site_is_offline() -> bool:
+    """Return whether this machine has no network, so that no source is at fault; at most two queries."""
+    return is_offline(now=timezone.now())
 
 
 @register.simple_tag(takes_context=True)

@@ -39,7 +39,7 @@ def unremembered(monkeypatch):
     monkeypatch.setattr(module, "_migrated", set())
 
 
-CHECKS = {"database", "migrations", "disk", "alerts", "broker", "schedule", "workers"}
+CHECKS = {"database", "migrations", "disk", "network", "alerts", "broker", "schedule", "workers"}
 
 
 def figures(now) -> dict[tuple[str, tuple[str, ...]], float]:

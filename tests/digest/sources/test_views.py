@@ -105,12 +105,12 @@ def test_sources_stand_in_order_of_the_names_they_are_shown_by(page: Client, ada
 def test_sources_cost_the_same_however_many(page: Client, ada: Reader, django_assert_num_queries):
     for n in range(3):
         subscribe(ada, f"s{n}.example")
-    # session, reader, config 2, thumbs, subscriptions; lists, mutes, unread, items
-    with django_assert_num_queries(10):
+    # session, reader, config 2, thumbs, subscriptions; lists, mutes, unread, items; the network
+    with django_assert_num_queries(11):
         page.get(PAGE)
     for n in range(3, 40):
         subscribe(ada, f"s{n}.example")
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         assert len(page.get(PAGE).context["sources"]) == 40
 
 
