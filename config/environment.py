@@ -139,6 +139,13 @@ class UnreadName(NamedTuple):
     meant: str
 
 
+def errors_allowed(name: str) -> int:
+    """Return how many letters of this setting may be wrong in a name that is meant for it."""
+    if len(name) < NEAR_CHARS_MIN:
+        return 0
+    return 1 if len(name) == NEAR_CHARS_MIN else 2
+
+
 def typing_errors(one: str, other: str) -> int:
     """Return how many letters were left out, added, changed or swapped with the next; 3 for more than 2."""
     if abs(len(one) - len(other)) > 2:
@@ -218,12 +225,8 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
         bare = name.removeprefix(PREFIX)
         if bare != name and bare in self.names and not bare.startswith(KUBERNETES):
             return bare
-        for known in sorted(self.names - self.ENVIRON.keys()):
-            if len(known) >= NEAR_CHARS_MIN and typing_errors(name, known) <= 1 + (
-                len(known) > NEAR_CHARS_MIN
-            ):
-                return known
-        return ""
+        unset = sorted(self.names - set(self.ENVIRON))
+        return next((known for known in unset if typing_errors(name, known) <= errors_allowed(known)), "")
 
     def bool(self, var: str, default: Any = environ.Env.NOTSET) -> bool:
         """Return true or false. Raise an error for other words, which the library would read as false."""

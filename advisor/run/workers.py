@@ -76,7 +76,8 @@ def jobs_last_started() -> dict[str, datetime]:
 def any_worker_at() -> datetime | None:
     """Return when a worker last gave a sign of life, or began a scheduled job. One query."""
     rows = Heartbeat.objects.exclude(worker=BACKUP_JOB)
-    return rows.aggregate(at=Max("at"))["at"]
+    at: datetime | None = rows.aggregate(at=Max("at"))["at"]
+    return at
 
 
 def job_claim(*, name: str, last: datetime | None, now: datetime) -> bool:
