@@ -93,8 +93,8 @@ def feeds_fetch(
     and imported feeds are skipped. `draw` returns random numbers from 0 to 1. `waiting` is called with a host
     and seconds when the batch waits only for that host's pause. Stored items are dated by `clock`, or by
     `now` without one, so that a digest built during the batch can tell which items came after it. A feed that
-    answers for the first time and has a twin is merged into it. If this machine's own network is down,
-    nothing counts against a feed that was fetched before.
+    answers for the first time and has a twin is merged into it. If our network is down, nothing counts
+    against a feed that was fetched before.
     """
     report = FetchReport()
     chosen = feeds_in_turn(feeds=list(feeds_due(now=now)[:ROUND_FEEDS])) if feeds is None else feeds
@@ -104,12 +104,10 @@ def feeds_fetch(
     )
     until = now + timedelta(seconds=seconds + CLAIM_SLACK_S)
     limits = _Limits(time.monotonic() + seconds, request_s, stopping)
-    first: list[int] = []
-    reached = _Reached()
+    first, reached, dated = list[int](), _Reached(), clock or (lambda: now)
 
     def store(group: Sequence[tuple[Feed, Answer]]) -> None:
-        at = clock() if clock else now
-        for (feed, answer), outcome in zip(group, _group_store(group, at, draw), strict=True):
+        for (feed, answer), outcome in zip(group, _group_store(group, dated(), draw), strict=True):
             progress(feed.url)
             unchanged = isinstance(answer, FetchResponse) and answer.body is None
             report.add(feed.url, outcome, unchanged=unchanged)
@@ -117,11 +115,11 @@ def feeds_fetch(
     for group in _fetch_all(queue, host_limiter(), until, limits, waiting):
         store(reached.sort(group))
         new = [feed.pk for feed, _ in group if feed.last_fetched_at is None]
-        readers_filled(feed_ids=new, now=clock() if clock else now)
+        readers_filled(feed_ids=new, now=dated())
         first += new
-    store(reached.judge(now=clock() if clock else now))
+    store(reached.judge(now=dated()))
     if first:
-        twins_join(feed_ids=first, now=clock() if clock else now)
+        twins_join(feed_ids=first, now=dated())
     report.left = len(queue)
     report.pauses_s = {host: wait for host, wait in queue.waits_s().items() if wait > VISIT_MAX_S}
     return report
@@ -129,7 +127,7 @@ def feeds_fetch(
 
 @dataclass(slots=True)
 class _Reached:
-    """The hosts of a batch: those that answered, those that failed locally, and the failures held back.
+    """The hosts of a batch: those that answered, those that failed locally, and the failures that wait.
 
     A local failure is stored at the end, when it is known whether the network is down. That of a new feed is
     stored at once, because its reader waits for a result.
@@ -137,7 +135,7 @@ class _Reached:
 
     answered: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
-    held: list[tuple[Feed, Answer]] = field(default_factory=list)
+    waiting: list[tuple[Feed, Answer]] = field(default_factory=list)
 
     def sort(self, group: Iterable[tuple[Feed, Answer]]) -> list[tuple[Feed, Answer]]:
         """Return the part of a group to store now."""
@@ -148,17 +146,17 @@ class _Reached:
                 self.failed.add(host_of(feed.address))
             elif is_elsewhere(feed) and not (isinstance(answer, FeedProblem) and answer.is_without_answer):
                 self.answered.add(host_of(feed.address))
-            (self.held if is_local and feed.last_fetched_at else now).append((feed, answer))
+            (self.waiting if is_local and feed.last_fetched_at else now).append((feed, answer))
         return now
 
     def judge(self, *, now: datetime) -> list[tuple[Feed, Answer]]:
-        """Note whether the network is down, or an outage over. Return what was held back, as it counts."""
+        """Note whether the network is down, or an outage over. Return what waits, as it counts."""
         if network_is_down(failed=self.failed, answered=self.answered):
             outage_note(now=now)
-            return [(feed, not_counted(one)) for feed, one in self.held if isinstance(one, FeedProblem)]
+            return [(feed, not_counted(one)) for feed, one in self.waiting if isinstance(one, FeedProblem)]
         if self.answered or self.failed:
             outage_end(now=now)
-        return self.held
+        return self.waiting
 
 
 @dataclass(frozen=True, slots=True)
