@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from email.utils import parseaddr
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -337,9 +338,19 @@ def check_database_file(databases: Sequence[str] | None = None, **kwargs: Any) -
     found = damage_found(path, seconds=DAMAGE_SEARCH_S)
     if found:
         return [Error(damage_sentence(found), id="tidings.E028")]
+    if found == "":
+        _alert_end()
     text = f"In {DAMAGE_SEARCH_S} seconds the database file was not looked through for damage."
     hint = f"sqlite3 {path} 'PRAGMA quick_check' takes as long as it needs."
     return [] if found == "" else [Warning(text, hint=hint, id="tidings.W032")]
+
+
+def _alert_end() -> None:
+    """End an alert about the database: its file was looked through."""
+    from advisor.agent.alerts import alert_end  # noqa: PLC0415 - the cache is configured by now
+
+    with suppress(OSError):
+        alert_end(now=timezone.now())
 
 
 def _page_failed(**kwargs: Any) -> None:

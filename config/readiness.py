@@ -34,6 +34,7 @@ log = structlog.get_logger(__name__)
 # The reconciler runs four times a minute, so twelve turns were missed.
 SCHEDULE_LATE = timedelta(minutes=3)
 ERROR_CHARS = 200
+NO_ALERT = "none within a day"
 _migrated: set[str] = set()
 
 
@@ -56,7 +57,7 @@ def readiness(*, now: datetime) -> list[Check]:
 
     The first two are needed, and the disk if it is full and SQLite is on it. Without the others, pages work
     and requests run inline, but no scheduled job runs. An alert of the last day says that a part of the
-    database failed. If all of it fails, only the disk is checked, too.
+    database failed, until it is well again. If all of it fails, only the disk is checked, too.
     """
     database = _check("database", True, _database)
     if not database.ok:
@@ -148,14 +149,16 @@ def _network() -> tuple[bool, str]:
 
 
 def _alerts(now: datetime) -> tuple[bool, str]:
-    """Check that no job or page failed within a day because of the database."""
+    """Check that no job or page failed within a day because of the database, or that it is well again."""
     alert = alert_remembered(now=now)
     if alert is None:
-        return True, "none within a day"
+        return True, NO_ALERT
     at = datetime.fromisoformat(alert.at).astimezone(UTC)
-    what = "is damaged" if is_damage(alert.reason) else "failed"
+    is_over, damaged = alert.is_over(now=now), is_damage(alert.reason)
+    what = ("was damaged" if is_over else "is damaged") if damaged else "failed"
+    since = "; it has worked since" if is_over else ""
     where = f"{alert.where}, {at:%Y-%m-%d %H:%M} UTC"
-    return False, f"The database {what} ({where}: {' '.join(alert.reason.split())[:ERROR_CHARS]})."
+    return is_over, f"The database {what} ({where}: {' '.join(alert.reason.split())[:ERROR_CHARS]}){since}."
 
 
 def _migrations() -> tuple[bool, str]:

@@ -26,7 +26,7 @@ from advisor.selectors import ACTIVE_STATUSES, BACKUP_JOB, JOB_PREFIX, worker_al
 from config.jobs.lease import nightly_as_dict
 from config.models import NightlyReport
 from config.pulse.files import worker_has_pulse
-from config.readiness import is_ready, readiness
+from config.readiness import NO_ALERT, is_ready, readiness
 from digest.feeds.health import NETWORK_TO_DO, mostly_failed
 from digest.feeds.selectors import error_counts, fetching_trouble, in_trouble, is_read, network_trouble
 from digest.llm.providers import models_exist
@@ -174,8 +174,11 @@ def _health(now: datetime) -> Iterator[OverviewFigure]:
     failed = [f"{check.name}: {check.detail}" for check in failing]
     value = ("degraded" if failed else "ready") if is_ready(checks) else "not ready"
     space = [check.detail for check in checks if check.name == "disk" and check.ok]
+    over = [
+        check.detail for check in checks if check.name == "alerts" and check.ok and check.detail != NO_ALERT
+    ]
     to_do = " ".join(HEALTH_TO_DO[check.name] for check in failing)
-    note = "; ".join(failed or space)
+    note = "; ".join([*(failed or space), *over])
     yield OverviewFigure("Health", value, note, reverse("readyz"), bool(failed), to_do)
 
 

@@ -17,12 +17,14 @@ from django.utils import timezone
 from advisor.agent import alerts
 from advisor.agent.alerts import alert_forget, alert_remember, alert_remembered
 from advisor.agent.error_policy import alert_raise, failures_alert
+from config.apps import check_database_file
 from config.readiness import readiness
 from config.templatetags import operators_overview
 from config.templatetags.operators_overview import overview_figures
 from digest.models import Reader
 from ranking.common.isolation import Failures
 from tests.support.damage import page_overwrite
+from tests.support.factories import OperatorFactory
 
 ROOT = Path(__file__).parents[2]
 MALFORMED = "database disk image is malformed"
@@ -142,6 +144,42 @@ def test_alerts_about_the_database_are_remembered_for_a_day(now, kind, reason):
     assert alert_remembered(now=now + timedelta(days=1)) is None
     alert_forget()
     assert alert_remembered(now=now) is None
+
+
+def alerts_check(now) -> tuple[bool, str]:
+    (check,) = [check for check in readiness(now=now) if check.name == "alerts"]
+    return check.ok, check.detail
+
+
+def test_a_failure_of_the_database_is_over_once_it_works_again(db, now):
+    """/readyz said for a day that the database failed, though it had been restarted for a minute."""
+    alert_raise(kind="database", where="job fetch", reason="OperationalError: server closed", now=now)
+    assert alerts_check(now + timedelta(minutes=19))[0] is False
+    ok, words = alerts_check(now + timedelta(minutes=20))
+    assert ok and words.startswith("The database failed (job fetch, 2026-03-18 12:00 UTC: OperationalError")
+    assert words.endswith("; it has worked since.")
+    alert_raise(kind="database", where="job fetch", reason="again", now=now + timedelta(minutes=15))
+    assert alerts_check(now + timedelta(minutes=20))[0] is False, "each failure renews it"
+    assert alerts_check(now + timedelta(days=2)) == (True, "none within a day")
+
+
+def test_damage_is_over_once_somebody_has_looked_through_the_file(db, client, tmp_path, monkeypatch):
+    at = timezone.now()
+    alert_raise(kind="database", where="A page", reason="database disk image is malformed", now=at)
+    assert alerts_check(at + timedelta(hours=2))[0] is False
+    for found, ok in ((None, False), ("row 3 missing", False), ("", True)):
+        monkeypatch.setattr("config.apps.database_file", lambda: tmp_path / "t.sqlite3")
+        monkeypatch.setattr("config.apps.damage_found", lambda path, seconds, found=found: found)
+        check_database_file(databases=["default"])
+        assert alerts_check(timezone.now())[0] is ok, found
+    words = alerts_check(timezone.now())[1]
+    assert words.startswith("The database was damaged") and words.endswith("it has worked since.")
+    client.force_login(OperatorFactory())
+    assert "The database was damaged" in client.get("/admin/").content.decode()
+    alert_raise(
+        kind="database", where="A page", reason="database disk image is malformed", now=timezone.now()
+    )
+    assert alerts_check(timezone.now())[0] is False
 
 
 def test_rows_that_fail_by_damage_are_an_alert_about_the_database(now):
