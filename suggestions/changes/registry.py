@@ -129,7 +129,8 @@ def _wishes_check(kinds: Sequence[ChangeKind]) -> None:
                 if getattr(owner, part) != getattr(other, part):
                     raise TypeError(
                         f"{kind!r} reads the stored wishes of {wished!r}, with another `{part}`: give it a "
-                        f"direction or `variants` of its own, or the `{part}` of `{type(wished).__name__}`."
+                        f"direction or `variants` of its own, or derive it from `{type(wished).__name__}` "
+                        f"with the same `{part}`, or take its variant out of that wish's `variants`."
                     )
 
 

@@ -252,8 +252,10 @@ def test_what_could_only_be_wished_for_may_be_suggested_as_the_wish_does_it():
 )
 def test_a_kind_that_takes_over_stored_wishes_and_does_something_else_is_refused(kind, part):
     said = f"reads the stored wishes of <keyword_boosts less>, with another `{part}`: give it a direction"
-    with pytest.raises(TypeError, match=said):
+    with pytest.raises(TypeError, match=said) as refused:
         kinds_check([kind])
+    assert f"derive it from `BoostKind` with the same `{part}`" in str(refused.value)
+    assert "or take its variant out of that wish's `variants`" in str(refused.value)
 
 
 @pytest.mark.parametrize(
