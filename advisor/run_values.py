@@ -1,6 +1,6 @@
 """The values of a run: its limits, its steps, its end, and the context of its tools. Pure."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -11,6 +11,7 @@ from uuid import UUID
 from digest.llm.entities import Deadline as TimeLimit
 from ranking.language import gettext_noop
 from suggestions.changes.proposal import Reviewer
+from suggestions.planner.left_out import LeftOut
 from suggestions.proposals import Facts, Fence
 
 Clock = Callable[[], float]
@@ -57,6 +58,8 @@ RUN_MONEY_SPENT = gettext_noop(
 BY_PLANNER = gettext_noop("Worked out from your ratings alone, without a language model.")
 # Keys of `Run.meta` that its request sets: the run is left to the planner; who asked, beyond the trigger.
 DEFERRED, ASKED_BY = "deferred", "asked_by"
+# In it, the changes that the planner weighed and left out.
+LEFT_OUT = "left_out"
 BY_OPERATOR = "operator"
 # `Run.meta["finished_by"]` of a run that the planner finished though models were configured for it.
 PLANNER_LABEL = "planner"
@@ -78,7 +81,8 @@ class ToolContext:
 
     `review` judges each proposal before it is stored; with `None` only the rules decide. `facts` are
     guidance's facts for a write; with `None` the tool reads them. `reads_closely`: a model reads the results,
-    so they include data that only a model can use.
+    so they include data that only a model can use. `on_left_out` is called with the changes that the planner
+    weighed and left out, for operators; no result has them.
     """
 
     reader_id: UUID
@@ -88,6 +92,7 @@ class ToolContext:
     review: Reviewer | None = None
     facts: Facts | None = None
     reads_closely: bool = True
+    on_left_out: Callable[[Sequence[LeftOut]], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,9 +143,7 @@ def visibility_refusal(change: Change, effect: WeekEffect) -> Refusal | None:
     """
     if effect.shown < SHOWN_MIN:
         return None
-    is_small = effect.items_a_day <= SMALL_ITEMS_A_DAY
-    least = 1 if is_small else change.kind.places_min
-    moved = max(effect.places, effect.reordered if is_small else 0)
+    moved, least = places_moved(change, effect)
     if moved >= least:
         return None
     message = (
@@ -153,6 +151,12 @@ def visibility_refusal(change: Change, effect: WeekEffect) -> Refusal | None:
         f"the last {effect.days} days, and {least} are needed. Choose another hypothesis."
     )
     return change.refusal("moves_nothing", message)
+
+
+def places_moved(change: Change, effect: WeekEffect) -> tuple[int, int]:
+    """Return how many places a change would have moved, and how many are needed for it to be seen."""
+    is_small = effect.items_a_day <= SMALL_ITEMS_A_DAY
+    return max(effect.places, effect.reordered if is_small else 0), 1 if is_small else change.kind.places_min
 
 
 def names_refusal(change: Change, rated: Sequence[RatedItem], effect: WeekEffect) -> Refusal | None:

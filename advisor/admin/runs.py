@@ -30,7 +30,7 @@ from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVo
 from advisor.result_size import as_json
 from advisor.run.request import run_request
 from advisor.run.status_words import operator_message, status_message
-from advisor.run_values import ASKED_BY, BY_OPERATOR, PLANNER_MODEL, RULES_MODEL, StopReason
+from advisor.run_values import ASKED_BY, BY_OPERATOR, LEFT_OUT, PLANNER_MODEL, RULES_MODEL, StopReason
 from advisor.selectors import ACTIVE_STATUSES, run_reason
 from digest.items.selectors import source_titles
 from digest.models import Reader, Source
@@ -38,6 +38,7 @@ from ranking.common.admin import Fact, FactsAdmin, OperatorAdmin, ReadOnlyAdmin,
 from suggestions.admin import EXTRA_PANELS, STATE_WORDS, change_words
 from suggestions.changes.registry import KINDS
 from suggestions.models import Suggestion
+from suggestions.planner.left_out import left_out_words
 from suggestions.sentences import headline
 
 ARGUMENTS_CHARS = 600
@@ -45,6 +46,8 @@ STEP, VOTE, JUDGMENT, DECISION, SUGGESTION = "step", "vote", "judgment", "decisi
 GUIDANCE = "guidance"
 MAY_RUN = "advisor.change_run"
 CANDIDATES_SHOWN = 8
+# The tool that has the planner weigh every change.
+FEEDBACK_TOOL = "query_user_feedback"
 # The order of entries with the same time: guidance before a step, a review inside it.
 ORDER = {GUIDANCE: -1, VOTE: 1, JUDGMENT: 0, STEP: 2, SUGGESTION: 3, DECISION: 4}
 # A call that got nothing, without a fault and not by chance, is no event of the run.
@@ -403,6 +406,7 @@ def timeline_of(run: Run) -> Timeline:
     votes, judgments = list(run.votes.order_by("at", "pk")), list(run.judgments.order_by("at", "pk"))
     titles = source_titles(keys={row.target_key for row in votes} | {row.target_key for row in judgments})
     checks = [vote for vote in votes if _is_rule(vote)]
+    left_out = [_left_out(run, rows, steps)] if (rows := run.meta.get(LEFT_OUT)) else []
     groups: list[list[TimelineEntry]] = [
         [_step(step) for step in steps],
         [_vote(vote, titles) for vote in votes if not _is_rule(vote)],
@@ -411,11 +415,15 @@ def timeline_of(run: Run) -> Timeline:
         # A suggestion has the time of its run's start. Here it gets the time of its write.
         [_suggestion(row, written.get(row.pk, row.created_at)) for row in suggestions],
         [_decision(row) for row in run.decisions.order_by("at", "pk")],
+        left_out,
         [_guidance(row) for row in run.guidance.exclude(QUIET).defer("facts").order_by("at", "pk")],
     ]
     entries = sorted(chain(*groups), key=lambda entry: (entry.at, ORDER[entry.kind], entry.n))
-    names = ("steps", "votes", "rounds of checks", "judgments", "suggestions", "decisions", "guidance events")
-    counts = ", ".join(f"{len(group)} {name}" for name, group in zip(names, groups, strict=True) if group)
+    names = ("steps", "votes", "rounds of checks", "judgments", "suggestions", "decisions")
+    more = ("list of other changes", "guidance events")
+    counts = ", ".join(
+        f"{len(group)} {name}" for name, group in zip((*names, *more), groups, strict=True) if group
+    )
     return Timeline(entries, counts, sum((entry.cost for entry in entries), Decimal(0)))
 
 
@@ -514,6 +522,19 @@ def _decision(row: Decision) -> TimelineEntry:
         title=f"{row.actor}: {row.action}",
         lines=_lines(("reason", row.reason), ("data", data)),
         n=row.pk,
+    )
+
+
+def _left_out(run: Run, rows: Sequence[Mapping[str, Any]], steps: Sequence[Step]) -> TimelineEntry:
+    """Return one entry with the changes that the planner weighed and left out, each with its reason."""
+    asked = [step.at for step in steps if step.tool == FEEDBACK_TOOL]
+    return TimelineEntry(
+        kind=DECISION,
+        at=asked[-1] if asked else run.finished_at or run.created_at,
+        title="Why not another change? The nearest that the planner weighed and left out",
+        lines=_lines(
+            *((headline(str(row["suggestion_type"]), str(row["label"])), left_out_words(row)) for row in rows)
+        ),
     )
 
 

@@ -414,7 +414,7 @@ def _fail(run: Run, crash: RunEnd, end: RunEnd | None, *, now: datetime) -> None
         Run.objects.filter(pk=run.pk, fence=run.fence).update(**figures)
 
 
-def _meta(run: Run, end: RunEnd, counts: dict[str, int]) -> dict[str, Any]:
+def _meta(run: Run, end: RunEnd, counts: dict[str, Any]) -> dict[str, Any]:
     """Return a run's `meta`: its counts, its request, its reviews, and whether the planner finished it."""
     requested = {key: run.meta[key] for key in (DEFERRED, ASKED_BY) if key in run.meta}
     meta: dict[str, Any] = {**counts, **requested, "review": review_totals(run_id=run.pk)}

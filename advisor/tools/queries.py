@@ -140,6 +140,8 @@ def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> d
         return {"insufficient_data": True, "reason": reason}
     reader_id, now = context.reader_id, context.now
     report = hypotheses_for(reader_id=reader_id, now=now, limit=HYPOTHESES_MAX)
+    if context.on_left_out:
+        context.on_left_out(report.left_out)
     refs = _refs_unmuted(reader_id, report, now)
     window = _window(context, arguments.window_days)
     tallies = feedback_tallies(reader_id=reader_id, now=now)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -34,10 +35,12 @@ from suggestions.planner.hypotheses import (
     confidence_of,
     evaluate_change,
     has_new_ratings,
+    new_ratings,
     select_changes,
     silence_code,
     taste_index,
 )
+from suggestions.planner.left_out import LEFT_OUT_MAX, LeftOut, Reason, nearest_unclear
 from suggestions.planner.population import taste_spread_for
 from suggestions.planner.tastes import (
     FALSE_SIGN_AFTER_NAMES,
@@ -49,11 +52,12 @@ from suggestions.planner.tastes import (
     tallies_of,
     tastes_of,
 )
-from suggestions.proposals import Facts, Refusal
+from suggestions.proposals import Facts, Refusal, WeekEffect
 from suggestions.rules import (
     change_permission,
     changes_distinct,
     evidence_refusal,
+    places_moved,
     strength_refusal,
     visibility_refusal,
 )
@@ -159,7 +163,8 @@ class HypothesisReport:
 
     `considered` counts the sources and topics tried, `patterns_found` the changes clear enough before any
     other test, `dropped` those that holdout or all ratings contradict. Without any hypothesis `silence` is
-    the code of the reason; `leads` are the undecided changes, best first.
+    the code of the reason; `leads` are the undecided changes, best first. `left_out` are at most five changes
+    that were weighed and are no hypotheses, the nearest first.
     """
 
     hypotheses: tuple[WeighedChange, ...]
@@ -168,6 +173,7 @@ class HypothesisReport:
     dropped: int = 0
     silence: str = ""
     leads: tuple[EvaluatedChange, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def is_contradicted(forecast: Forecast) -> bool:
@@ -370,15 +376,15 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
     facts = facts_for(reader_id=reader_id, now=now)
     evidence = evidence_for(reader_id=reader_id, effective=facts.effective, now=now)
     case = _Case(reader_id, facts.effective, evidence, now)
-    selection = _select(evidence, facts, reader_id, limit)
+    history = _history(reader_id, facts)
+    selection = _select(evidence, facts, history, limit)
     measured = [case.weigh(choice.change) for choice in selection.chosen]
     supported = [one for one in measured if not one.is_against_all]
-    dropped = len(measured) - len(supported)
-    rule = _by_rule(case, facts)
+    rule = _by_rule(case, facts, history)
     found = (*_by_words(case, facts, supported), *_by_taste(case, facts), *supported, *rule)
     changes = [one.change for one in found]
     week = week_for(reader_id=reader_id, before=facts.effective, changes=changes, now=now) if found else None
-    effects = zip(found, week.effects(changes) if week else (), strict=True)
+    effects = list(zip(found, week.effects(changes) if week else (), strict=True))
     seen = [one for one, effect in effects if not visibility_refusal(one.change, effect)]
     distinct = changes_distinct([one.change for one in seen], facts.asked, evidence.rated)
     proposable = [one for one in seen if one.change in distinct]
@@ -389,19 +395,72 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
         tried=selection.tried,
         not_permitted=selection.not_permitted + len(seen) - len(proposable),
         declined=selection.declined,
-        dropped=dropped,
+        dropped=len(measured) - len(supported),
         best=selection.best,
         unseen=len(found) - len(seen),
         kinds_off=selection.kinds_off,
     )
+    weighed = _Weighed(selection, measured, effects, proposable, hypotheses)
     return HypothesisReport(
         hypotheses=hypotheses,
         patterns_found=selection.clear,
         considered=len(evidence.attributes.sources) + len(evidence.attributes.topics),
-        dropped=dropped,
+        dropped=len(measured) - len(supported),
         silence="" if hypotheses else silence,
         leads=selection.leads,
+        left_out=_left_out(case, facts, history, weighed),
     )
+
+
+class _Weighed(NamedTuple):
+    """The steps of a search: the choice, what was measured, its effects last week, and what remained."""
+
+    selection: Selection
+    measured: Sequence[WeighedChange]
+    effects: Sequence[tuple[WeighedChange, WeekEffect]]
+    proposable: Sequence[WeighedChange]
+    hypotheses: Sequence[WeighedChange]
+
+
+def _left_out(case: _Case, facts: Facts, history: DecisionHistory, weighed: _Weighed) -> tuple[LeftOut, ...]:
+    """Return the changes nearest to a hypothesis that are none, with the first reason of each. No query."""
+    found: list[tuple[Change, Reason]] = []
+    room = float(len(weighed.selection.chosen) or len(weighed.hypotheses))
+    kept = [one.change for one in weighed.hypotheses]
+    for one, effect in weighed.effects:
+        if visibility_refusal(one.change, effect):
+            found.append((one.change, ("unseen", *places_moved(one.change, effect))))
+        elif one not in weighed.proposable:
+            found.append((one.change, ("repeated", None, None)))
+        elif one.change not in kept:
+            found.append((one.change, ("no_room", float(len(weighed.proposable)), room)))
+    for one in weighed.measured:
+        if is_contradicted(one.forecast):
+            found.append((one.change, ("tests_against", one.forecast.high, 0.0)))
+        elif one.is_against_all:
+            found.append((one.change, ("all_against", one.p_overall, HELPS_MIN)))
+    chosen = [one.change for one in weighed.selection.chosen]
+    for choice in weighed.selection.alone:
+        if choice.clear and choice.change not in chosen:
+            found.append((choice.change, _bar_of(choice.change, facts, history, case, weighed)))
+    found += nearest_unclear(weighed.selection.alone)
+    titles = case.evidence.titles
+    return tuple(
+        LeftOut.of(change, change.kind.name_of(change.label, titles), reason)
+        for change, reason in found[:LEFT_OUT_MAX]
+    )
+
+
+def _bar_of(change: Change, facts: Facts, history: DecisionHistory, case: _Case, weighed: _Weighed) -> Reason:
+    """Return why a change that the reader clearly leans to was not chosen."""
+    if refused := change_permission(change, facts):
+        return refused.code, None, None
+    new, needed = new_ratings(change, history, case.evidence.rated)
+    if new < needed:
+        return "decided", float(new), float(needed)
+    if (change.suggestion_type, (change.field, change.target)) in history.barred:
+        return "harmed", None, None
+    return "no_room", float(weighed.selection.clear), float(len(weighed.selection.chosen))
 
 
 def _by_words(case: _Case, facts: Facts, supported: Sequence[WeighedChange]) -> tuple[WeighedChange, ...]:
@@ -426,7 +485,7 @@ def _by_taste(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
     return (weighed,)
 
 
-def _by_rule(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
+def _by_rule(case: _Case, facts: Facts, history: DecisionHistory) -> tuple[WeighedChange, ...]:
     """Return the rule for a source that the ratings bear out best, if any may be suggested."""
     rated = case.evidence.rated
     training = case.evidence.split.training
@@ -437,7 +496,6 @@ def _by_rule(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
     ]
     if not found:
         return ()
-    history = DecisionHistory(decided=targets_decided(reader_id=case.reader_id))
     open_ = [
         change
         for change in found
@@ -455,21 +513,25 @@ def _by_rule(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
     )
 
 
-def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int) -> Selection:
-    if not evidence.rated:
-        return Selection((), (), 0, 0, 0, 0, 0, 0.0)
-
-    changes = candidate_changes(evidence.attributes, facts.effective, evidence.rated)
-    refused = (change for change in changes if change_permission(change, facts))
+def _history(reader_id: UUID, facts: Facts) -> DecisionHistory:
+    """Return the reader's decisions, and the changes that did harm. Two queries."""
     harmful = Outcome.objects.filter(
         reader_id=reader_id, kind=Outcome.Kind.EFFECT, outcome=Outcome.Result.HARMED
     ).values_list("suggestion_type", "target_key")
-    history = DecisionHistory(
+    return DecisionHistory(
         decided=targets_decided(reader_id=reader_id),
         acceptance=acceptance_rates(facts.answers),
-        barred=frozenset((kind, (str(KINDS[kind].field), key)) for kind, key in harmful)
-        | {(change.suggestion_type, (change.field, change.target)) for change in refused},
+        barred=frozenset((kind, (str(KINDS[kind].field), key)) for kind, key in harmful),
     )
+
+
+def _select(evidence: RatingEvidence, facts: Facts, history: DecisionHistory, limit: int) -> Selection:
+    if not evidence.rated:
+        return Selection((), (), 0, 0, 0, 0, 0.0)
+
+    changes = candidate_changes(evidence.attributes, facts.effective, evidence.rated)
+    refused = (change for change in changes if change_permission(change, facts))
+    not_now = frozenset((change.suggestion_type, (change.field, change.target)) for change in refused)
     return select_changes(
         changes,
         evidence.tastes,
@@ -477,6 +539,6 @@ def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int)
         evidence.rated,
         declined=facts.declined,
         kinds=facts.kinds,
-        history=history,
+        history=replace(history, barred=history.barred | not_now),
         limit=limit,
     )

@@ -74,7 +74,8 @@ class EvaluatedChange:
     """A change with P(it helps), the expected gain of nDCG@10, and the value of certainty about it.
 
     `enough` says whether its target has thumbs enough to tell, `clear` whether the reader leans its way
-    clearly enough to ask; `merit` orders those. `lean` is the reader's lean the way of the change.
+    clearly enough to ask; `merit` orders those. `lean` is the reader's lean the way of the change, and
+    `taste` that towards its target.
     """
 
     change: Change
@@ -85,6 +86,7 @@ class EvaluatedChange:
     expected_gain: float
     information: float
     lean: float
+    taste: Taste
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,8 @@ class Selection:
     `chosen` is best first. `leads` are the uncertain ones with an expected gain, most informative first.
     `clear` counts the changes the reader clearly leans to, `not_permitted` those of them that may not be made
     now, `declined` those of a type the reader always rejects, `kinds_off` those of a kind that the
-    installation leaves out, and `tried` the changes with evidence. `best`
-    is the highest probability among the permitted ones.
+    installation leaves out. `alone` are all changes with evidence. `best` is the highest probability among
+    the permitted ones.
     """
 
     chosen: tuple[EvaluatedChange, ...]
@@ -118,8 +120,13 @@ class Selection:
     not_permitted: int
     declined: int
     kinds_off: int
-    tried: int
     best: float
+    alone: tuple[EvaluatedChange, ...] = ()
+
+    @property
+    def tried(self) -> int:
+        """Return how many changes have evidence, permitted or not."""
+        return len(self.alone)
 
 
 def confidence_of(p_helpful: float, low: float | None, high: float | None) -> str:
@@ -229,8 +236,8 @@ def select_changes(
             choice.clear and kinds is not None and choice.change.suggestion_type not in kinds
             for choice in alone
         ),
-        tried=len(alone),
         best=max((choice.p_helpful for choice in open_ if choice.enough), default=0.0),
+        alone=tuple(alone),
     )
 
 
@@ -255,6 +262,7 @@ def evaluate_change(change: Change, tastes: Sequence[Taste], attributes: Attribu
         expected_gain=expected_gain,
         information=taste.information,
         lean=taste.lean if more else -taste.lean,
+        taste=taste,
     )
 
 
@@ -267,12 +275,19 @@ def taste_index(change: Change, attributes: Attributes) -> int:
 
 def has_new_ratings(change: Change, history: DecisionHistory, rated: Sequence[RatedItem]) -> bool:
     """Return True if the target has enough new ratings since the reader last decided on it."""
+    new, needed = new_ratings(change, history, rated)
+    return new >= needed
+
+
+def new_ratings(change: Change, history: DecisionHistory, rated: Sequence[RatedItem]) -> tuple[int, int]:
+    """Return how many ratings a target got since the reader decided on it, and how many it needs; (0, 0) if
+    they did not."""
     decided = history.decided.get((change.field, change.target))
     if decided is None:
-        return True
+        return 0, 0
     at, accepted = decided
     new = change.among([item for item in rated if item.at > at])
-    return len(new) >= (NEW_AFTER_YES if accepted else NEW_AFTER_NO)
+    return len(new), NEW_AFTER_YES if accepted else NEW_AFTER_NO
 
 
 def evidence_pick(rated: Sequence[RatedItem], change: Change) -> tuple[RatedItem, ...]:
