@@ -426,13 +426,12 @@ def _left_out(case: _Case, facts: Facts, history: DecisionHistory, weighed: _Wei
     """Return the changes nearest to a hypothesis that are none, with the first reason of each. No query."""
     found: list[tuple[Change, Reason]] = []
     room = float(len(weighed.selection.chosen) or len(weighed.hypotheses))
-    kept = [one.change for one in weighed.hypotheses]
     for one, effect in weighed.effects:
         if visibility_refusal(one.change, effect):
             found.append((one.change, ("unseen", *places_moved(one.change, effect))))
         elif one not in weighed.proposable:
             found.append((one.change, ("repeated", None, None)))
-        elif one.change not in kept:
+        elif one not in weighed.hypotheses:
             found.append((one.change, ("no_room", float(len(weighed.proposable)), room)))
     for one in weighed.measured:
         if is_contradicted(one.forecast):
