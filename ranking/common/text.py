@@ -68,13 +68,12 @@ _WORD = re.compile(r"\w+")
 _HALF_BEFORE = re.compile(r"(\w{1,24})[-\u2010\u2011]\Z")
 _HALF_AFTER = re.compile(r"[-\u2010\u2011](\w{1,24})")
 _HALF_CHARS = 25
-# A time before or after something is another thing: "post-war". So is a saying: "state-of-the-art". Only words
-# that join others make a saying. All function words of six languages hid no "US-Iran" and no "Iran-War", which
-# have a pronoun and a German verb.
-_JOINING = (
-    "a an and at by for from in of off on or out the to under up von de du del della di et und y".split()
-)
-_OTHER_HALVES = frozenset(_JOINING) | {"post", "pre", "inter", "non", "not"}
+# A time before or after something is another thing: "post-war". So is a saying: "state-of-the-art". Only
+# words that join others make a saying: a pronoun is in "US-Iran", and a German verb in "Iran-War".
+_JOINING = """
+a an and at by for from in of off on or out the to under up von de du del della di et und y
+"""
+_OTHER_HALVES = frozenset(_JOINING.split()) | {"post", "pre", "inter", "non", "not"}
 # Words that look like plurals but are not: "news" must not match "new".
 NOT_PLURALS = frozenset(
     {"news", "windows", "mars", "lens", "series", "species", "rails", "texas", "paris"}
