@@ -466,7 +466,8 @@ class WishDraftOut(Schema):
 
     `before` and `after` are those of the setting: a weight, a boost, hours, whether a topic is there; of a
     mute its last day, `true` for ever, `false` for none. `within` is the key of the only source of a mute.
-    `items` are the newest of the `about` items of the last seven days that it is about.
+    `items` are the newest of the `about` items of the last seven days that it is about. `likely`: the words
+    leave it open, and `question` has the other meanings.
     """
 
     draft: str
@@ -479,6 +480,7 @@ class WishDraftOut(Schema):
     after: float | bool | str | None
     sentence: str
     about: int
+    likely: bool
     items: list[WishItemOut]
     moves: list[WishMoveOut]
 
@@ -575,6 +577,7 @@ def _wish_draft(draft: WishDraft) -> WishDraftOut:
         **draft.change.as_dict(),
         sentence=draft.sentence,
         about=draft.about,
+        likely=draft.is_likely,
         items=items,
         moves=moves,
     )

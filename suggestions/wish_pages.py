@@ -150,6 +150,7 @@ def _page(answer: WishAnswer, reader_id: UUID, now: datetime) -> dict[str, Any]:
         for draft in answer.drafts
     ]
     signed = [*(one.signed for one in answer.searches), *(one.signed for one in answer.drafts)]
+    likely = [one.signed for one in answer.drafts if one.is_likely]
     words = answer.left or answer.words
     also = _also_asked(answer.question) if answer.question else []
     return {
@@ -159,6 +160,8 @@ def _page(answer: WishAnswer, reader_id: UUID, now: datetime) -> dict[str, Any]:
         "also": also,
         "cards": cards,
         "signed": signed,
+        "likely": likely,
+        "kept": [one for one in signed if one not in likely],
     }
 
 

@@ -19,6 +19,7 @@ from digest.items.taken_in import taken_of
 from digest.models import Reader
 from digest.places import articles_shared
 from digest.signed import DRAFT_LIFETIME_S, values_read, values_sign
+from ranking.common.text import words_cut
 from ranking.config_body import body_changes, effective_body
 from ranking.config_words import change_words
 from ranking.entities import Candidate, EffectiveConfig, InvalidSetting, RankingError
@@ -49,6 +50,8 @@ log = structlog.get_logger(__name__)
 SALT = "suggestions.services.wishes"
 # Of these so many at least by meaning, if there are any.
 ITEMS_SHOWN, MEANT_SHOWN = 5, 2
+# So much of a reader's words is quoted in a question.
+ASKED_CHARS = 80
 # What a reader calls a subject counts by meaning, too.
 SUBJECTS = (ADD_TOPIC, BOOST_WORD, REDUCE_WORD)
 # How far back the last change is looked for that is still in force.
@@ -63,7 +66,8 @@ class WishDraft:
     `signed` names it when it is accepted. `items` are the newest of the `about` items of the last seven days.
     Those in `by_meaning` clearly are about the subject without saying it; they come last. Before them stand
     those of `in_text`, which say it in their text alone, where a word may mean something else. `stays` counts
-    items by meaning beside a mute, which hides none of them, because it knows words alone.
+    items by meaning beside a mute, which hides none of them, because it knows words alone. `is_likely`: the
+    words leave it open, and the answer's question has the other meanings.
     """
 
     signed: str
@@ -76,6 +80,7 @@ class WishDraft:
     by_meaning: frozenset[int] = frozenset()
     in_text: frozenset[int] = frozenset()
     stays: int = 0
+    is_likely: bool = False
 
     @property
     def is_word(self) -> bool:
@@ -196,15 +201,30 @@ def _settings_draft(reader: Reader, words: str, asked: str, now: datetime, *, by
         found = wishes_by_model(reader_id=reader.pk, words=asked, names=names, today=today, now=now)
         reading = found or reading
     notes, changes = list(reading.notes), _last_change_back(reader.pk, facts) if reading.undoes else []
-    for wish in reading.wishes:
+    likely = list[Change]()
+    for wish in (*reading.wishes, *reading.likely):
         change = change_of(wish, facts)
         if isinstance(change, Refusal):
             notes.append(change.message)
             continue
         changes.append(change)
+        likely += [change] if wish in reading.likely else []
         notes += [note] if (note := until_note(wish)) else []
     drafts, problems = _drafts(reader.pk, words, changes, items, facts.effective, now)
-    return WishAnswer(words, drafts, reading.question, (*notes, *problems), left=reading.left)
+    drafts = tuple(replace(draft, is_likely=draft.change in likely) for draft in drafts)
+    question = _other_meanings(reading.question, drafts) if reading.question else None
+    return WishAnswer(words, drafts, question, (*notes, *problems), left=reading.left)
+
+
+def _other_meanings(question: Question, drafts: Sequence[WishDraft]) -> Question | None:
+    """Return the question without its likely answer, if that is drafted; `None` if nothing is left to ask."""
+    first, *others = question.choices or (None,)
+    if first is None or not first.leads or not any(draft.is_likely for draft in drafts):
+        return question
+    text = gettext("Or did you mean something else by “{words}”?").format(
+        words=words_cut(question.part, ASKED_CHARS)
+    )
+    return replace(question, text=text, choices=tuple(others)) if others or question.others else None
 
 
 def _last_change_back(reader_id: UUID, facts: Facts) -> list[Change]:

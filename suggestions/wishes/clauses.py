@@ -33,6 +33,7 @@ from suggestions.wishes.grammar import Clause
 from suggestions.wishes.last_days import NUMBERS
 from suggestions.wishes.lexicon import AGAINST, UNCLEAR, target_special
 from suggestions.wishes.lookup import OFFERED_MAX, Lookup, means_nothing
+from suggestions.wishes.offers import lead
 from suggestions.wishes.questions import IS_THIS, WHICH, Asker, target_words
 from suggestions.wishes.rule_words import ALWAYS_SHOWN, NEVER_MISS, OUT_OF_TODAY, SHELF
 from suggestions.wishes.tokens import TOTAL
@@ -304,7 +305,11 @@ def _meant(asker: Asker, target: Target) -> Wish | Question | str:
         # A name among other words, and no direction: a model may read more of it.
         is_among = len(asker.sentence[clause.begin : clause.end].split()) > len(clause.target.split())
         unknown = is_among and not clause.direction
-        return replace(asker.ask(text.format(about), asker.changes(ways, [target])), unknown=unknown)
+        choices = asker.changes(ways, [target])
+        everyday = lexicon.SETS["everyday nouns"]
+        if (asker.found or is_plain(asker)) and not everyday.issuperset(clause.target.split()):
+            choices = lead(asker, choices, ways)
+        return replace(asker.ask(text.format(about), choices), unknown=unknown)
     if clause.direction == NONE and target.kind in (WORD, TOPIC):
         is_word = clause.about == "word"
         target = target if is_word else asker.worded(target)

@@ -483,6 +483,9 @@ def _pairs(runs: Sequence[tuple[bool, list[Token]]]) -> list[tuple[list[Token], 
 
 def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) -> Clause:
     target, about, subject, length = target_strip(words)
+    if any(one.value == LESS for one in directions):
+        # "Mach weniger Apple rein."
+        directions = [one for one in directions if one.typed not in ("rein", "her")]
     days = [token for token in part.tokens if token.kind == UNTIL]
     amounts = {token.value for token in part.tokens if token.kind == AMOUNT}
     # A condition may have taken all tokens: "if at most two a day".

@@ -45,7 +45,7 @@ PREFIX_CHARS_MIN, WORD_CHARS_MIN, WORD_SHARE_MIN = 3, 5, 0.6
 # The second half of a German compound, which says that the first one is a subject: "Fußballkram".
 _SUBJECT_HALF = re.compile(
     r"(?P<head>\w{4,}?)-?(?:them(?:a|en)|artikeln?|berichte?|beitr(?:ag|äge)|meldung(?:en)?|nachrichten|news|"
-    r"geschichten?|sachen|zeugs?|kram|posts?|texte?|debatten?|storys|berichterstattung|lastig(?:e[nrs]?)?|"
+    r"geschichten?|sachen|(?<!werk)(?<!fahr)(?<!flug)(?<!spiel)zeugs?|kram|posts?|texte?|debatten?|storys|berichterstattung|lastig(?:e[nrs]?)?|"
     r"schas|mist|quatsch|gejammer|gedöns|scheiss|blödsinn|unsinn|gelaber|geschwafel)"
 )
 # Around the name of a source, in a rule for it.

@@ -93,8 +93,22 @@ def wishes_look_up(lookup: Lookup, today: date, *, is_line: bool = False) -> Rea
         notes.append(_(UNREAD).format(words=_quoted(words[:OFFERED_MAX])))
     undoes = bool(answers.undoing) and all(map(limits.UNDO_ALL.isdisjoint, answers.undoing))
     left = words_from(beyond[0], typed, [one.clause for one, _question in asked], sentence) if beyond else ""
-    notes_once = tuple(dict.fromkeys(notes))
-    return Reading(tuple(chosen[:WISHES_MAX]), _first_asked(asked, typed), notes_once, left, undoes)
+    notes_once, question = tuple(dict.fromkeys(notes)), _first_asked(asked, typed)
+    wishes, likely = tuple(chosen[:WISHES_MAX]), _likely(asked, lookup, today, WISHES_MAX - len(chosen))
+    return Reading(wishes, question, notes_once, () if is_line else likely, left, undoes)
+
+
+def _likely(
+    asked: Sequence[tuple[Asker, Question]], lookup: Lookup, today: date, most: int
+) -> tuple[Wish, ...]:
+    """Return the wishes of the answers that lead, or none if they are more than `most`."""
+    leads = [
+        question.choices[0].words
+        for _asker, question in asked
+        if question.choices[:1] and question.choices[0].leads
+    ]
+    wishes = [wish for words in leads for wish in wishes_look_up(lookup.of_sentence(words), today).wishes]
+    return tuple(dict.fromkeys(wishes)) if len(wishes) <= most else ()
 
 
 # A wish is in the key twice if a source has a rule and a weight by it.
@@ -157,7 +171,7 @@ class _Answers:
         self._drop_answered()
         for stance in self.stances:
             span = stance.begin, stance.end
-            if not self._ask(span, (), WAYS_OF.get(stance.kind, ())):
+            if not self._ask(span, (), WAYS_OF.get(stance.kind, ()), is_denied=stance.kind not in WAYS_OF):
                 self.missed.append(self._asker(span))
         for begin, end in sentences_in(self.lookup.sentence):
             here = [one.typed for one in unread if begin <= one.begin < end]
@@ -212,15 +226,20 @@ class _Answers:
         *,
         unknown: bool = False,
         is_offering: bool = True,
+        is_denied: bool = False,
     ) -> bool:
         """Add a question about the part `span` of the sentence. Return whether there is one.
 
         Its answers are `choices`, then with `is_offering` likely deeds on the things that the part names,
-        those of `ways` first. Without any answer nothing is asked.
+        those of `ways` first. Without any answer nothing is asked. The likeliest deed leads, unless the part
+        `is_denied`, or was read as something else.
         """
         asker, text = self._asker(span), self.lookup.sentence[slice(*span)]
         offered = [] if self.is_line or not is_offering else offered_by(asker, text, self.today, ways)
-        every = {choice.words: choice for choice in (*choices, *offered)}
+        leads = [one for one in offered if one.leads and not is_denied]
+        if choices and [one.words for one in choices] != [one.words for one in leads]:
+            leads = []
+        every = {one.words: replace(one, leads=one in leads) for one in (*leads, *choices, *offered)}
         if every:
             question = asker.ask(self._how(asker), [*every.values()][:CHOICES_MAX])
             self.asked.append((asker, replace(question, unknown=unknown)))

@@ -24,15 +24,13 @@ def target_strip(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
         subject = subject or (bool(length or about) and word in lexicon.SUBJECT_WORDS)
         rest.pop(0)
     # "Chess long reads": a length stands before the word for articles.
-    behind = lexicon.FILLERS | lexicon.SUBJECT_WORDS
-    while (
-        rest
-        and rest[-1].kind == WORD
-        and (rest[-1].text in behind or (subject and rest[-1].text in lexicon.LENGTHS))
-    ):
+    behind, word = lexicon.FILLERS | lexicon.SUBJECT_WORDS, ""
+    while rest and rest[-1].kind == WORD and rest[-1].text in behind | lexicon.LENGTHS:
+        if rest[-1].text in lexicon.LENGTHS and not (subject or word == "reads"):
+            break
         word = rest.pop().text
         length = word if word in lexicon.LENGTHS else length
-        subject = subject or word in behind
+        subject = subject or word in lexicon.SUBJECT_WORDS
     at = next(
         (n for n, one in enumerate(tokens[:-1]) if one.kind == WORD and one.text in lexicon.TELLING), None
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from difflib import get_close_matches
 
+from digest.llm.phishing import PLAIN_WORDS, word_known
 from ranking.common.text import fold
 from suggestions.changes.daily_limits import LIMIT
 from suggestions.wishes import lexicon
@@ -153,6 +154,8 @@ def _corrected(tokens: list[Token]) -> list[Token]:
     for n, token in enumerate(tokens):
         begins = not n or tokens[n - 1].text in _SEPARATORS
         is_known = (token.text,) in lexicon.PHRASES or token.text in GERMAN_WORDS | lexicon.FILLERS
+        # "Animals" is no misspelled "niemals".
+        is_known = is_known or (not begins and word_known(token.text, PLAIN_WORDS))
         long = len(token.text) >= (SHORT_MIN if begins else TYPO_CHARS_MIN)
         if token.kind == WORD and long and not is_known:
             near = get_close_matches(token.text, lexicon.DIRECTION_WORDS, 1, TYPO_SHARE) or [

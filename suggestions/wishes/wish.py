@@ -61,10 +61,14 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One answer to a question: its label, and the whole wish in words that leave nothing open."""
+    """One answer to a question: its label, and the whole wish in words that leave nothing open.
+
+    `leads`: it is far ahead of the others, so that it is drafted, too.
+    """
 
     label: str
     words: str
+    leads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,7 @@ class Question:
 class Reading:
     """The result of reading: wishes, or one question. `notes` name the parts left out, and why.
 
+    `likely` are the wishes of answers that lead: they are drafted beside the question about their part.
     `left` has the words of the wishes beyond the third, which can be read the next time; `undoes`: the last
     change of the settings is wished away.
     """
@@ -93,6 +98,7 @@ class Reading:
     wishes: tuple[Wish, ...] = ()
     question: Question | None = None
     notes: tuple[str, ...] = field(default=())
+    likely: tuple[Wish, ...] = ()
     left: str = ""
     undoes: bool = False
 

@@ -343,3 +343,31 @@ def test_searches_are_drafted_and_accepted_over_the_api(page: Client, ada: Reade
     done = page.post(f"{API}/accept", {"draft": draft["draft"]}, content_type="application/json").json()
     assert done["success"] and done["config_version"] is None
     assert [asked.query for _pk, asked in searches_saved(reader_id=ada.pk)] == ["crypto"]
+
+
+STORY = "My uncle talks of crypto all day, I can't bear it any more"
+
+
+def test_the_likely_meaning_is_drafted_and_the_others_are_one_press_away(page: Client, ada: Reader):
+    shown = page.post(WISHES, {"words": "drop crypto; more from Gazette"})
+    body = shown.content.decode()
+    sure, likely = sorted((card["draft"] for card in shown.context["cards"]), key=lambda one: one.is_likely)
+    assert (sure.is_likely, likely.is_likely) == (False, True) and likely.change.target == "crypto"
+    assert "Probably meant" in body and "Or did you mean something else by “drop crypto”?" in body
+    question = shown.context["answer"].question
+    assert [choice.label for choice in question.choices] == ["Less of the word “crypto”"]
+    assert shown.context["kept"] == [sure.signed]
+    again = page.post(WISHES, {"words": question.choices[-1].words, "others": shown.context["kept"]})
+    drafts = [card["draft"] for card in again.context["cards"]]
+    assert len(drafts) == 2 and not any(one.is_likely for one in drafts)
+    assert likely.signed not in again.context["signed"] and "Probably meant" not in again.content.decode()
+    assert config_versions(reader_id=ada.pk) == []
+
+
+def test_the_api_says_which_draft_is_the_best_of_several_meanings(page: Client):
+    found = page.post(API, {"words": STORY}, content_type="application/json").json()
+    assert [draft["likely"] for draft in found["drafts"]] == [True]
+    labels = [choice["label"] for choice in found["question"]["choices"]]
+    assert "More of the word “crypto”" in labels and len(labels) == len(set(labels))
+    plain = page.post(API, {"words": "less crypto"}, content_type="application/json").json()
+    assert [draft["likely"] for draft in plain["drafts"]] == [False] and plain["question"] is None

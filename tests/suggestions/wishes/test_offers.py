@@ -2,7 +2,8 @@
 
 import pytest
 
-from suggestions.wishes.reading import wishes_read
+from suggestions.wishes.lookup import Lookup
+from suggestions.wishes.reading import wishes_look_up, wishes_read
 from suggestions.wishes.wish import Reading
 from tests.support.wish_words import TODAY, names
 
@@ -90,3 +91,53 @@ def test_less_than_now_is_no_mute(words: str):
 def test_what_everything_is_hidden_but_for_is_wished_for():
     question = read("alles raus ausser sport").question
     assert question is not None and question.choices[0].words == 'more source "BBC Sport"'
+
+
+@pytest.mark.parametrize(
+    ("words", "likely"),
+    [
+        ("My uncle talks of crypto all day, I can't bear it any more", [("none", "crypto")]),
+        ("I skip every single Trump headline. Draw your own conclusions.", [("none", "Trump")]),
+        ("Die Rezepte waren immer so schön, da dürfte es wieder mehr geben", [("more", "Rezepte")]),
+        ("TIME ist mir zu amerikanisch", [("less", "TIME")]),
+        ("drop xkcd", [("none", "xkcd")]),
+        ("I'm not into Tennis", [("less", "Tennis")]),
+        ("a colleague told me about the space telescope, I'd love to hear more about that", ["more"]),
+    ],
+)
+def test_a_choice_far_ahead_is_drafted_beside_the_question(words: str, likely: list[object]):
+    reading = read(words)
+    found = [(wish.direction, wish.target.label) for wish in reading.likely]
+    assert found == likely or [way for way, _label in found] == likely
+    assert reading.wishes == () and reading.question is not None and reading.question.choices[0].leads
+    assert not any(choice.leads for choice in reading.question.choices[1:])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        # Nothing leans, or both ways do.
+        "football",
+        "Whoever thought I care about gaming was mistaken",
+        # What leans may be about another thing, or a word that names none.
+        "gimme linux, I love my dog",
+        "Apple-Produkte besitze ich nicht, Android hingegen schon.",
+        # Conditions, and times that are no last day.
+        "Zu Weihnachten Rezepte, sonst bitte nicht",
+        "I don't want politics while I'm at work",
+        # Who does not mind says nothing.
+        "I don't mind politics",
+        # Denials and questions.
+        "It's not that I want less politics",
+        "why do you think I want more football?",
+    ],
+)
+def test_without_a_clear_lean_nothing_is_drafted(words: str):
+    reading = read(words)
+    offered = reading.question.choices if reading.question else ()
+    assert reading.likely == () and not any(choice.leads for choice in offered)
+
+
+def test_a_line_beside_a_rating_has_no_likely_wish():
+    lookup = Lookup(names(), "drop xkcd")
+    assert wishes_look_up(lookup, TODAY).likely and not wishes_look_up(lookup, TODAY, is_line=True).likely
