@@ -425,6 +425,8 @@ def _long(asker: Asker) -> Question | str:
 
 def _ask_which(asker: Asker, found: Sequence[Target]) -> Question:
     direction = asker.clause.direction
+    if direction == AGAINST:
+        return asker.ask(_(WHICH), asker.changes((LESS, NONE), found[:2]))
     if direction not in PLAIN_WAYS:
         text = _("Which “{short}” do you mean, and more or less of it?")
         return asker.ask(text, asker.changes((MORE, LESS), found[:2]))

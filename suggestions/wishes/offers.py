@@ -159,10 +159,10 @@ def lead(asker: Asker, choices: Sequence[Choice], ways: Sequence[str]) -> list[C
     if is_bound or not lexicon.SETS["bothers"].isdisjoint(token.typed for token in here):
         return [*choices]
     likely = {lexicon.AGAINST: LESS, lexicon.SO_MUCH: LESS, REMOVE: NONE}.get(direction, likely)
-    at = ways.index(likely) if likely in ways and direction != lexicon.UNCLEAR else None
-    if at is None:
+    if likely not in ways or direction == lexicon.UNCLEAR:
         return [*choices]
-    return [replace(choices[at], leads=True), *choices[:at], *choices[at + 1 :]]
+    place = ways.index(likely)
+    return [replace(choices[place], leads=True), *choices[:place], *choices[place + 1 :]]
 
 
 def _parts(tokens: Sequence[Token]) -> list[list[Token]]:
@@ -352,13 +352,13 @@ def _unknown(
                 yield lookup.word(named), _RARE + _CAPITAL * (word not in firsts)
         return
     words = [*zip(typed, (token.text for token in run), strict=True)]
-    while words and not is_about and _is_plain(*words[0]):
+    while words and not (is_about and words[1:]) and _is_plain(*words[0]):
         words.pop(0)
     while words and not is_about and _is_plain(*words[-1]):
         words.pop()
     phrase = " ".join(word for _typed, word in words)
     if phrase and len(words) <= NAME_WORDS_MAX and len(phrase) <= TOPIC_MAX_CHARS:
-        is_name = not words[0][0][:1].islower() and words[0][0] not in firsts
+        is_name = not words[0][0].islower() and words[0][0] not in firsts
         yield lookup.word(phrase), _RARE + 2 * _CAPITAL * is_name
 
 

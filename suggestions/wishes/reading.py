@@ -95,7 +95,7 @@ def wishes_look_up(lookup: Lookup, today: date, *, is_line: bool = False) -> Rea
     left = words_from(beyond[0], typed, [one.clause for one, _question in asked], sentence) if beyond else ""
     notes_once, question = tuple(dict.fromkeys(notes)), _first_asked(asked, typed)
     wishes, likely = tuple(chosen[:WISHES_MAX]), _likely(asked, lookup, today, WISHES_MAX - len(chosen))
-    return Reading(wishes, question, notes_once, () if is_line else likely, left, undoes)
+    return Reading(wishes, question, notes_once, left, undoes, () if is_line else likely)
 
 
 def _likely(
@@ -237,9 +237,11 @@ class _Answers:
         asker, text = self._asker(span), self.lookup.sentence[slice(*span)]
         offered = [] if self.is_line or not is_offering else offered_by(asker, text, self.today, ways)
         leads = [one for one in offered if one.leads and not is_denied]
-        if choices and [one.words for one in choices] != [one.words for one in leads]:
-            leads = []
-        every = {one.words: replace(one, leads=one in leads) for one in (*leads, *choices, *offered)}
+        if choices:
+            leads = [one for one in choices if leads and len(choices) == 1 and _is_alike(one, leads[0])]
+            leads = [replace(one, leads=True) for one in leads]
+        every = {one.words: replace(one, leads=False) for one in (*leads, *choices, *offered)}
+        every |= {one.words: one for one in leads}
         if every:
             question = asker.ask(self._how(asker), [*every.values()][:CHOICES_MAX])
             self.asked.append((asker, replace(question, unknown=unknown)))
@@ -313,6 +315,12 @@ class _Answers:
             return
         elif names or not self._ask(clause.span, (), ()):
             self.asked.append((asker, found))
+
+
+def _is_alike(one: Choice, other: Choice) -> bool:
+    """Return whether two answers ask for less of one thing, or for the same of it."""
+    (way, _space, thing), (another, _space, same) = one.words.partition(" "), other.words.partition(" ")
+    return thing == same and (way == another or {way, another} <= {LESS, "mute"})
 
 
 def _is_guess(asker: Asker) -> bool:

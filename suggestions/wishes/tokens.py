@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from difflib import get_close_matches
 
-from digest.llm.phishing import PLAIN_WORDS, word_known
 from ranking.common.text import fold
 from suggestions.changes.daily_limits import LIMIT
 from suggestions.wishes import lexicon
@@ -154,14 +153,13 @@ def _corrected(tokens: list[Token]) -> list[Token]:
     for n, token in enumerate(tokens):
         begins = not n or tokens[n - 1].text in _SEPARATORS
         is_known = (token.text,) in lexicon.PHRASES or token.text in GERMAN_WORDS | lexicon.FILLERS
-        # "Animals" is no misspelled "niemals".
-        is_known = is_known or (not begins and word_known(token.text, PLAIN_WORDS))
         long = len(token.text) >= (SHORT_MIN if begins else TYPO_CHARS_MIN)
         if token.kind == WORD and long and not is_known:
             near = get_close_matches(token.text, lexicon.DIRECTION_WORDS, 1, TYPO_SHARE) or [
                 word for word in lexicon.DIRECTION_WORDS if begins and sorted(word) == sorted(token.text)
             ]
-            token = replace(token, text=near[0]) if near else token
+            # "Animals" is no misspelled "niemals".
+            token = replace(token, text=near[0]) if near and near[0][0] == token.text[0] else token
         found.append(token)
     return found
 
@@ -280,7 +278,9 @@ def _named(tokens: list[Token], names: KnownNames, sentence: str) -> list[Token]
         words = next((here[:count] for count in lengths if here[:count] in names.worded), ())
         if not words:
             typed = sentence[tokens[at].begin : tokens[at].end]
-            is_name = typed in spelled or _is_country(tokens, at)
+            # "No time for politics."
+            is_word = typed.islower() and [one.text for one in tokens[at + 1 : at + 2]] == ["for"]
+            is_name = (typed in spelled and not is_word) or _is_country(tokens, at)
             # "Kriege" are wars, but not in "Kriege ich mehr davon?".
             is_name |= is_german_noun(typed) and [one.text for one in tokens[at + 1 : at + 2]] != ["ich"]
             found.append(replace(tokens[at], kind=NAME) if is_name else tokens[at])

@@ -98,9 +98,9 @@ class Reading:
     wishes: tuple[Wish, ...] = ()
     question: Question | None = None
     notes: tuple[str, ...] = field(default=())
-    likely: tuple[Wish, ...] = ()
     left: str = ""
     undoes: bool = False
+    likely: tuple[Wish, ...] = ()
 
     @property
     def unread(self) -> bool:

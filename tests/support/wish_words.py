@@ -7,7 +7,7 @@ held out: nothing is tuned on it.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -119,13 +119,23 @@ def names() -> Names:
 def grade(sentence: Sentence, reading: Reading) -> str:
     """Grade a reading: it is right, it asks or tells which words it left out, or it is wrong.
 
-    It is wrong if it has a wish that nobody made, or silently drops a part of the sentence.
+    It is wrong if it has a wish that nobody made, or silently drops a part of the sentence. A likely wish is
+    of a thing that was named, and on the side that was meant; it may ask for less where none was meant.
     """
-    if _is_echoed(reading):
+    if _is_echoed(reading) or not all(_is_meant(wish, sentence) for wish in reading.likely):
         return WRONG
     if any(_is_right(way, reading) for way in sentence.ways):
         return RIGHT
     return ASKS if any(_is_told(way, reading) for way in sentence.ways) else WRONG
+
+
+def _is_meant(wish: Wish, sentence: Sentence) -> bool:
+    side = (LESS, NONE) if wish.direction in (LESS, NONE) else (wish.direction,)
+    wished = [replace(wish, direction=one, until=until) for one in side for until in (wish.until, None)]
+    parts = [part for way in sentence.ways for part in way]
+    named = [fold(part.removeprefix("ask ")) for part in parts if part.startswith("ask ")]
+    is_asked = any(one in fold(wish.target.label) or fold(wish.target.label) in one for one in named)
+    return is_asked or any(_means(one, part) for one in wished for part in parts)
 
 
 def _is_echoed(reading: Reading) -> bool:

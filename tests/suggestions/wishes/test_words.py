@@ -560,3 +560,44 @@ def test_a_long_phrase_asks_for_the_names_in_it():
 @pytest.mark.parametrize("words", ["there's hardly anything about books", "kaum noch Bücher"])
 def test_too_few_or_too_many_is_asked(words: str):
     assert read(words).wishes == () and read(words).question is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "wished"),
+    [
+        ("I have no time for politics", [("none", "politics")]),
+        ("I'd kill for some tennis", [("more", "tennis")]),
+        ("hab keinen nerv mehr auf krieg", [("none", "krieg")]),
+        ("mehr Werkzeug", [("more", "Werkzeug")]),
+        ("mehr Spielzeug und Fußballzeug", [("more", "Spielzeug"), ("more", "Fußball")]),
+        ("more animals", [("more", "animals")]),
+        ("mach weniger Apple rein", [("less", "Apple")]),
+        ("zu Elon Musk nicht mehr anzuzeigen", [("none", "Elon Musk")]),
+        ("gimme linux", [("more", "linux")]),
+        ("football god no", [("none", "football")]),
+    ],
+)
+def test_a_word_in_a_turn_of_phrase_is_no_other_wish(words: str, wished: list[tuple[str, str]]):
+    assert [(wish.direction, wish.target.label) for wish in read(words).wishes] == wished
+
+
+def test_who_has_no_interest_is_offered_no_more_of_it():
+    for words in ("I have no interest for the sport", "Sport ist nicht von Interesse"):
+        question = read(words).question
+        assert question is not None and len(question.choices) >= 2
+        assert not any(choice.label.startswith("More") for choice in question.choices), words
+
+
+@pytest.mark.parametrize(
+    ("words", "silly"),
+    [
+        ("I only trust the BBC for war news", "trust"),
+        ("Honestly the Guardian is getting on my nerves lately", "nerves"),
+        ("Mein Arzt hat mir Aufregung verboten, Politik also bitte sehr dosiert", "Arzt"),
+        ("I skip every single Trump headline. Draw your own conclusions.", "Draw"),
+    ],
+)
+def test_words_that_name_nothing_are_not_offered(words: str, silly: str):
+    reading = read(words)
+    labels = [choice.label for choice in reading.question.choices] if reading.question else []
+    assert not any(f"“{silly}”" in label for label in labels), labels
