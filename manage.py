@@ -45,7 +45,7 @@ def main() -> None:
         if is_damage(text):
             damage_alert(error)
             sys.exit(damage_sentence(text))
-        sys.exit(f"The database cannot be used: {text}. {database_advice(text)}")
+        sys.exit(f"The database cannot be used: {text.rstrip('.?')}. {database_advice(text)}")
 
 
 def damage_alert(error: DatabaseError) -> None:

@@ -29,6 +29,7 @@ from digest.entities import FeedbackCounts
 from digest.llm.ledger import REFUSALS
 from digest.llm.phishing import phishing_problem
 from digest.models import Feedback, Reader, Spend
+from ranking.common.clocks import SKEW
 from ranking.common.rows import export_rows
 from ranking.common.text import topic_key
 from suggestions.models import Suggestion
@@ -241,9 +242,13 @@ def _step(step: Step) -> dict[str, Any]:
 
 
 def worker_alive(*, now: datetime) -> bool:
-    """Return whether an embedded worker sent a heartbeat within the last 15 seconds."""
+    """Return whether an embedded worker sent a heartbeat within the last 15 seconds, by a right clock."""
     since = now - timedelta(seconds=HEARTBEAT_FRESH_S)
-    return Heartbeat.objects.filter(at__gte=since).exclude(worker__startswith=JOB_PREFIX).exists()
+    return (
+        Heartbeat.objects.filter(at__gte=since, at__lte=now + SKEW)
+        .exclude(worker__startswith=JOB_PREFIX)
+        .exists()
+    )
 
 
 def runs_of_day(*, reader_id: UUID, day: date) -> list[Run]:

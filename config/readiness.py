@@ -27,6 +27,7 @@ from config.pulse.broker import broker_client, queues_unserved, workers_known
 from config.pulse.files import HUNG_S, pulse_ages, worker_has_pulse
 from digest.feeds.health import outage_message
 from digest.feeds.selectors import outage_began_at
+from ranking.common.clocks import is_ahead
 from ranking.common.damage import is_damage
 
 log = structlog.get_logger(__name__)
@@ -35,6 +36,9 @@ log = structlog.get_logger(__name__)
 SCHEDULE_LATE = timedelta(minutes=3)
 ERROR_CHARS = 200
 NO_ALERT = "none within a day"
+CLOCK_TO_DO = (
+    "Is this machine's clock right (timedatectl)? If it is, it was ahead: start the worker, and it goes on."
+)
 _migrated: set[str] = set()
 
 
@@ -183,6 +187,8 @@ def _broker() -> tuple[bool, str]:
 def _schedule(now: datetime) -> tuple[bool, str]:
     """Check the last turn of the reconciler or, without a broker, the heartbeat of an embedded worker."""
     last = jobs_last_started().get("reconcile")
+    if last is not None and is_ahead(last, now):
+        return False, f"Its last turn was at {last:%Y-%m-%d %H:%M} UTC, in the future. {CLOCK_TO_DO}"
     if last is not None and now - last < SCHEDULE_LATE:
         return True, f"last turn {round((now - last).total_seconds())} s ago"
     if not settings.REDIS_URL and (worker_alive(now=now) or worker_has_pulse(settings.VAR_DIR)):

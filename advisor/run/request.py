@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
@@ -51,6 +51,8 @@ POLL_S = 0.25
 ACCOUNT_OVER = gettext_noop("This account was deleted or switched off meanwhile.")
 ATTEMPTS_USED = gettext_noop("It did not work three times today. It can be tried again tomorrow.")
 RECONCILE_MAX = 200
+# Leases are far shorter. One that ends later was written by a clock that was ahead.
+LEASE_LIMIT = timedelta(hours=12)
 # Rows of one INSERT.
 ROWS = 500
 # If no worker has begun a run by then, the next request about it carries it out (embedded mode).
@@ -310,7 +312,8 @@ def run_execute_next(*, now: datetime) -> UUID | None:
 
 def run_reclaim(*, run: Run, now: datetime) -> Run:
     """Check the lease of `run` and return it, for installations without a reconciler."""
-    if run.status == Run.Status.RUNNING and run.lease_until is not None and run.lease_until < now:
+    is_over = run.lease_until is not None and (run.lease_until < now or run.lease_until > now + LEASE_LIMIT)
+    if run.status == Run.Status.RUNNING and is_over:
         runs_reconcile(now=now)
         run = _stored(run.pk)
     return run
@@ -338,7 +341,8 @@ def runs_reconcile(*, now: datetime) -> dict[str, int]:
     queued run is announced again.
     """
     with transaction.atomic():
-        expired = Run.objects.select_for_update().filter(status=Run.Status.RUNNING, lease_until__lt=now)
+        is_over = Q(lease_until__lt=now) | Q(lease_until__gt=now + LEASE_LIMIT)
+        expired = Run.objects.select_for_update().filter(is_over, status=Run.Status.RUNNING)
         runs = list(expired.order_by("lease_until")[:RECONCILE_MAX])
         sessions = [run for run in runs if run.trigger == Run.Trigger.MCP]
         again = [run for run in runs if run.attempt < ATTEMPTS_MAX]

@@ -92,7 +92,7 @@ def why_none(*, reader: Reader, now: datetime) -> WhyNone:
         waits = last.status == Run.Status.QUEUED and now - last.created_at > WAITED_LONG
         code, words = (RUN_WAITS, WAITS) if waits else (RUN_UNDER_WAY, UNDER_WAY)
         return WhyNone(code, _(words), OPERATORS[code], last)
-    at = any_worker_at()
+    at = any_worker_at(now=now)
     idle = at is None or now - at > WORKER_SILENT
     if missing := feedback_missing(reader_id=reader.pk):
         return WhyNone(THIN_DATA, missing, missing, last, idle)

@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 
 import structlog
 from django.db import DatabaseError, connections
-from django.db.models import Max
+from django.db.models import Max, Q
 
 from advisor.models import Decision, Heartbeat
 from advisor.selectors import BACKUP_JOB, JOB_PREFIX
 from digest.llm.entities import preview
+from ranking.common.clocks import SKEW
 
 log = structlog.get_logger(__name__)
 # The share of a job's period that must have passed before its next turn: messages come a little late.
@@ -73,9 +74,9 @@ def jobs_last_started() -> dict[str, datetime]:
     return {worker.removeprefix(JOB_PREFIX): at for worker, at in rows.values_list("worker", "at")}
 
 
-def any_worker_at() -> datetime | None:
+def any_worker_at(*, now: datetime) -> datetime | None:
     """Return when a worker last gave a sign of life, or began a scheduled job. One query."""
-    rows = Heartbeat.objects.exclude(worker=BACKUP_JOB)
+    rows = Heartbeat.objects.filter(at__lte=now + SKEW).exclude(worker=BACKUP_JOB)
     at: datetime | None = rows.aggregate(at=Max("at"))["at"]
     return at
 
@@ -90,9 +91,13 @@ def job_claim(*, name: str, last: datetime | None, now: datetime) -> bool:
 
 
 def job_claim_if_due(*, name: str, every: timedelta, now: datetime) -> bool:
-    """Claim a Celery worker's turn of a scheduled job; `False` if it ran within most of its period."""
+    """Claim a Celery worker's turn of a scheduled job; `False` if it ran within most of its period.
+
+    A turn in the future is one of a clock that was ahead, and counts for nothing.
+    """
     worker, since = f"{JOB_PREFIX}{name}", now - every * TURN_SHARE
-    if Heartbeat.objects.filter(worker=worker, at__lte=since).update(at=now):
+    is_due = Q(at__lte=since) | Q(at__gt=now + SKEW)
+    if Heartbeat.objects.filter(is_due, worker=worker).update(at=now):
         return True
     _, created = Heartbeat.objects.get_or_create(worker=worker, defaults={"at": now})
     return created

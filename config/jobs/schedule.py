@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from ranking.common.clocks import is_ahead
+
 # --- Queues ---
 DEFAULT, FETCH, RANK, MAIL, ADVISE = "default", "fetch", "rank", "mail", "advise"
 QUEUES = (DEFAULT, FETCH, RANK, MAIL, ADVISE)
@@ -94,8 +96,15 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
 
 
 def jobs_due(now: datetime, last: Mapping[str, datetime]) -> list[Job]:
-    """Return the jobs to run at `now`. `last` has the last start of each job; one that never ran is due."""
-    return [job for job in JOBS if job.name not in last or now - last[job.name] >= job.interval]
+    """Return the jobs to run at `now`. `last` has the last start of each job; one that never ran is due.
+
+    So is one that began in the future: the clock was ahead, and nothing would run until then.
+    """
+    return [
+        job
+        for job in JOBS
+        if job.name not in last or now - last[job.name] >= job.interval or is_ahead(last[job.name], now)
+    ]
 
 
 def night_has_begun(now: datetime, hour: int) -> bool:

@@ -13,6 +13,8 @@ from typing import Final
 INTERVAL: Final = timedelta(hours=1)
 MINUTES_MIN, MINUTES_MAX = 5, 24 * 60
 WAIT_MAX: Final = timedelta(hours=24)
+# No check is planned for later than this, a tenth of jitter and the claim of a round included.
+WAIT_LIMIT: Final = timedelta(hours=30)
 # The wait after a first failed connection: most outages are short, and no server was asked for anything.
 UNREACHABLE_WAIT: Final = timedelta(minutes=10)
 # Waits grow by up to this share, so feeds that failed together do not come back together. They never shrink,

@@ -13,6 +13,7 @@ from digest.entities import PUBLISHED_MIN
 from digest.feeds.dedupe import KnownItem
 from digest.feeds.health import FeedFacts, FetchFacts, network_message, outage_message, stall_message
 from digest.feeds.identity import NAME_HASH, URN_PREFIX, web_url
+from digest.feeds.polling import WAIT_LIMIT
 from digest.models import Feed, Item, ItemBody, NetworkOutage, PrunedEntry, Reader, Subscription
 from ranking.common.rows import VALUES_MAX
 
@@ -43,9 +44,10 @@ def feeds_due(*, now: datetime) -> QuerySet[Feed]:
     """Return active feeds whose next check has come: known ones first, then the longest waiting.
 
     So no number of new feeds delays a known one. Only feeds with readers are due, so adding and removing
-    feeds costs nothing afterwards.
+    feeds costs nothing afterwards. A check planned for later than any feed may wait is due, too: the clock
+    was ahead.
     """
-    due = Q(next_check_at=None) | Q(next_check_at__lte=now)
+    due = Q(next_check_at=None) | Q(next_check_at__lte=now) | Q(next_check_at__gt=now + WAIT_LIMIT)
     is_new = Case(When(last_fetched_at=None, then=1), default=0)
     return Feed.objects.filter(due, is_read(), state=Feed.State.ACTIVE).order_by(
         is_new, F("next_check_at").asc(nulls_first=True), "pk"
