@@ -1,18 +1,20 @@
-"""The answers to the early change of the day, and to the offer at the end of an interview."""
+"""The answers to the early change of the day, and the offer to order the page by one's ratings."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from digest.requests import reader_of
 from digest.throttling import DECIDE, rate_limited
+from ranking.selectors import config_effective
+from ranking.taste.entities import TasteLevel
 from suggestions.proposals import Refusal
 from suggestions.services.early import early_change_apply, early_change_put_off
-from suggestions.services.ordering import order_accept
+from suggestions.services.ordering import order_accept, order_offer_asked
 
 
 @login_required
@@ -29,6 +31,16 @@ def early_answer(request: HttpRequest) -> HttpResponse:
     if isinstance(done, Refusal):
         messages.error(request, done.message)
     return redirect("digest:today")
+
+
+@login_required
+@require_safe
+def order(request: HttpRequest) -> HttpResponse:
+    """Show what would move if the reader's thumbs and named articles ordered their page, and offer that."""
+    reader = reader_of(request)
+    offer = order_offer_asked(reader=reader, now=timezone.now())
+    is_ordered = config_effective(reader_id=reader.pk).config.taste is not TasteLevel.OFF
+    return render(request, "suggestions/order.html", {"offer": offer, "is_ordered": is_ordered})
 
 
 @login_required

@@ -1,4 +1,4 @@
-"""The offer at the end of an interview: order the page by these answers, with what would rise and fall."""
+"""The offer to order the page by one's ratings and named articles, with what would rise and fall."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -39,11 +39,20 @@ def order_offer(*, reader: Reader, now: datetime) -> OrderOffer | None:
     It is also `None` if their thumbs order it already, if they pinned that, or if all their answers are the
     same. A constant number of queries.
     """
+    if not answers_differ(feedback_tallies(reader_id=reader.pk, now=now)):
+        return None
+    offer = order_offer_asked(reader=reader, now=now)
+    return offer if offer and (offer.rises or offer.falls) else None
+
+
+def order_offer_asked(*, reader: Reader, now: datetime) -> OrderOffer | None:
+    """Return the offer for a reader who asks for it, even if nothing would move today.
+
+    `None` if their thumbs order the page already, or if they pinned that. A constant number of queries.
+    """
     effective = config_effective(reader_id=reader.pk)
     change = ORDER_BY_TASTE.change(effective, TasteLevel.ON)
     if effective.config.taste is not TasteLevel.OFF or target_pinned((change.field, PAGE), effective):
-        return None
-    if not answers_differ(feedback_tallies(reader_id=reader.pk, now=now)):
         return None
     (preview,) = previews_of(
         reader_id=reader.pk, before=effective, afters=[change.applied(effective)], now=now
@@ -58,8 +67,6 @@ def order_offer(*, reader: Reader, now: datetime) -> OrderOffer | None:
     falls = tuple(
         item for item in reversed(ordered) if tastes.get(item.item_id, 1.0) < 1 and not _rises(item)
     )
-    if not (rises or falls):
-        return None
     return OrderOffer(rises[:HEADLINES], falls[:HEADLINES], effective.config.version)
 
 

@@ -33,6 +33,9 @@ from digest.models import Feedback, Reader
 from digest.requests import reader_of
 from digest.summaries.summarise import lead_of
 from digest.throttling import TEACH, rate_limited
+from digest.web.pages.effects import effect_words
+from ranking.selectors import config_effective
+from ranking.taste.entities import TasteLevel
 
 UNDER_WAY, DONE = "teach", "teach_done"
 ANSWERS = {"yes": True, "no": False, "skip": None}
@@ -145,9 +148,12 @@ def subjects_chosen(request: HttpRequest) -> HttpResponse:
     messages.success(
         request,
         ngettext(
-            "You will see more like this article.", "You will see more like these {count} articles.", count
+            "You asked for more like this article.", "You asked for more like these {count} articles.", count
         ).format(count=count),
     )
+    if config_effective(reader_id=reader.pk).config.taste is TasteLevel.OFF:
+        return redirect("suggestions:order")
+    messages.info(request, effect_words(request, more=True))
     return redirect("digest:taste")
 
 

@@ -12,7 +12,8 @@ from digest.feedback.subjects import has_subjects, subjects_find, subjects_name
 from digest.items.vectors import item_vectors_update
 from digest.models import Reader, Subscription
 from ranking.config_body import ConfigEdit
-from ranking.services import config_edit
+from ranking.selectors import config_effective
+from ranking.services import Cause, config_edit
 from tests.support.browser import ago, fresh_item
 
 pytestmark = pytest.mark.django_db
@@ -107,10 +108,24 @@ def test_choosing_names_the_articles_and_leaves_out_what_is_not_ones_own(
     page = client.get("/ui/subjects").content.decode()
     assert f'value="{first.key}"' in page
     choice = {"subject": [first.key, str(theirs.pk), "9" * 30, "x", ""]}
-    assert client.post("/ui/subjects/choose", choice)["Location"] == "/ui/taste"
+    assert client.post("/ui/subjects/choose", choice)["Location"] == "/ui/order", "they count for nothing yet"
     named = {row.item_id for row in articles_named(reader_id=filled.pk).readings}
     assert named == {item.pk for item in first.items}
     assert client.post("/ui/subjects/choose")["Location"] == "/"
+
+
+def test_where_taste_counts_chosen_subjects_say_from_when(filled: Reader, client: Client) -> None:
+    config_edit(
+        reader_id=filled.pk,
+        edit=ConfigEdit(taste="on"),
+        expected_version=config_effective(reader_id=filled.pk).config.version,
+        now=timezone.now(),
+        cause=Cause.EDIT,
+    )
+    client.force_login(filled)
+    choice = {"subject": [subjects_find(reader=filled, now=timezone.now())[0].key]}
+    said = client.post("/ui/subjects/choose", choice, follow=True).content.decode()
+    assert "Such articles stand higher" in said and "Make it now" in said
 
 
 def test_subjects_are_offered_first_then_the_interview_and_once_a_day(filled: Reader) -> None:
