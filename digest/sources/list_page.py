@@ -49,6 +49,8 @@ TROUBLES: Final = {
     "empty": gettext_noop("Empty"),
 }
 FIND_CHARS: Final = 100
+# Others may go first after so many lines: two milliseconds.
+LINES_A_LOOK: Final = 8
 # This many sources fit on two screens. With more, folders begin closed.
 UNFOLDED_MAX: Final = 40
 # How often a feed brings something is told from its items of so long.
@@ -295,7 +297,7 @@ def source_lines(reader: Reader, now: datetime) -> list[SourceLine]:
     effective, rated = config_effective(reader_id=reader.pk), feedback_by_source(reader_id=reader.pk)
     rows = subscriptions_of(reader_id=reader.pk)
     feeds = Counter(row.feed.source_id for row in rows)
-    lines = [_source_line(row, effective, rated, now) for row in turn_shared(rows)]
+    lines = [_source_line(row, effective, rated, now) for row in turn_shared(rows, every=LINES_A_LOOK)]
     muted = mutes_in_force(reader_id=reader.pk, now=now).sources
     tails = tails_of([line.name for line in lines], [line.subscription.feed.address for line in lines])
     lines = [

@@ -16,7 +16,13 @@ from digest.daily.changes import OrderChange, change_words
 from digest.days import day_begin, day_of
 from digest.items.selectors import reader_source_titles
 from digest.requests import reader_of
-from ranking.config_words import LEARNED_FROM_ANSWERS, LEARNED_OVERNIGHT, cause_words
+from ranking.config_words import (
+    LEARNED_FROM_ANSWERS,
+    LEARNED_OVERNIGHT,
+    cause_words,
+    sources_named,
+)
+from ranking.config_words import change_words as change_in_words
 from ranking.language import gettext_noop
 from ranking.selectors import VersionRow, config_version, learning_count, learning_steps
 from suggestions.models import Suggestion
@@ -127,24 +133,30 @@ def last_change(context: Mapping[str, Any]) -> VersionRow | None:
 def change_strip(context: Mapping[str, Any], change: OrderChange, *, is_list: bool = False) -> dict[str, Any]:
     """Return the strip about `change`: why, the moves, and a link to the moved articles.
 
-    On the list of these (`is_list`) the link is to the change of the settings. Two queries at most.
+    On the list of these (`is_list`) it names what was changed, and the link is to the version of the
+    settings. Four queries at most.
 
     If weights were learned, it names their sources, about which no early change asks any more.
     """
     reader_id = reader_of(context["request"]).pk
     cause = LEARNED_FROM_ANSWERS if change.answers else LEARNED_OVERNIGHT if change.cycle else MADE_AGAIN
+    sentences: list[str] = []
     # Answers that moved no weight show in likeness alone, which no page lists.
     href = f"{reverse('ranking:versions')}#learned" if change.cycle else ""
     if change.version:
         row = config_version(reader_id=reader_id, version=change.version)
         cause = cause_words(row.cause, row.cause_ref) if row else _("Your settings changed")
         href = reverse("ranking:version", args=[change.version])
+        rows = row.changes if row and is_list else []
+        titles = reader_source_titles(reader_id=reader_id, keys=sources_named(rows)) if rows else {}
+        sentences = [change_in_words(one, titles) for one in rows]
     return {
         "change": change,
         "cause": _(cause),
         "words": change_words(change),
         "href": href,
         "is_list": is_list,
+        "sentences": sentences,
         **(_learned_sources(reader_id, change.cycle) if change.cycle else {}),
         "csrf_token": context.get("csrf_token"),
     }

@@ -484,6 +484,7 @@ def test_the_strip_leads_to_the_articles_that_moved_came_and_left(reading, now, 
     assert {one.item.pk for one in answer.context["shown"]} == change.places.keys()
     assert {one.item.pk for one in answer.context["gone"]} == {*change.before} - {*change.after}
     page = answer.content.decode()
+    assert "as usual → more than usual." in page
     assert "No longer on the page" in page and reverse("ranking:version", args=[1]) in page
     clock(now + timedelta(days=1))
     assert client.get(reverse("digest:moved")).url == reverse("digest:today")

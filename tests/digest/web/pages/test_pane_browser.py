@@ -8,7 +8,7 @@ from digest.models import Feed, Feedback, Reader, Reading
 from digest.sources.subscriptions import subscription_add
 from tests.support.browser import ago, fresh_item
 from tests.support.chromium import listening
-from tests.support.factories import ItemFactory
+from tests.support.factories import FeedbackFactory, ItemFactory
 from tests.support.thinned import mostly_alternating
 from tests.test_axe_browser import RUN, VIOLATIONS, ready
 from tests.test_pages_browser import browser, page, tab
@@ -158,6 +158,7 @@ def test_keys_beside_an_open_article_show_what_they_did_there_and_in_the_row(
     lamps: Page, ada: Reader, density: str
 ):
     Reader.objects.update(list_density=density)
+    FeedbackFactory(reader=ada)  # the first thumb says more
     lamps.goto("/ui/all")
     row, line = lamps.locator("article.item", has_text="Lamp 1"), lamps.locator("[data-done]")
     lamps.get_by_role("link", name="Lamp 1", exact=True).click()
@@ -184,7 +185,7 @@ def test_keys_beside_an_open_article_show_what_they_did_there_and_in_the_row(
     lamps.keyboard.press("+")
     line.get_by_role("button").click()
     expect(line).to_have_text("Useful: undone")
-    assert not Feedback.objects.exists()
+    assert not Feedback.objects.filter(item__title="Lamp 1").exists()
 
 
 def test_on_a_narrower_screen_the_link_is_followed(lamps: Page):
