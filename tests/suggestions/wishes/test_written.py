@@ -1,7 +1,6 @@
 """Wishes that a reader writes beside ratings: how often, on which days, and against what, they count."""
 
 import random
-import time
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -14,6 +13,7 @@ from suggestions.proposals import Facts
 from suggestions.wishes.wish import Names
 from suggestions.wishes.written import changes_written
 from tests.conftest import NOW
+from tests.support.pace import processor_within
 
 SPORT, NO_SPORT = "I want to read more about sport", "No sport"
 TITLES = {"gazette.example": "Gazette", "herald.example": "Herald"}
@@ -137,6 +137,5 @@ def test_many_lines_are_read_in_time_whatever_a_reader_called_hundreds_of_feeds(
     lines += [f"more {' a' * 80} a day", f"never miss {words()}"[:200], "more of a, b " * 15] * 14
     items = rated(*(f"{line[:190]} {n}" for n, line in enumerate(lines)))
     facts = Facts(effective=EffectiveConfig(Config(version=1)), sources=frozenset(titles))
-    began = time.process_time()
-    changes_written(items, Names(titles, called=called), facts, {}, NOW.date())
-    assert time.process_time() - began < 5.0
+    with processor_within(5):
+        changes_written(items, Names(titles, called=called), facts, {}, NOW.date())
