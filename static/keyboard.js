@@ -3,6 +3,7 @@ import { done } from "./done.js";
 import { more } from "./endless.js";
 import { announce, said } from "./http.js";
 import { pass, toggle } from "./marks.js";
+import { unattended } from "./unattended.js";
 
 const help = document.getElementById("keys");
 const off = help.querySelector("[data-keys-off]");
@@ -23,6 +24,10 @@ const SCROLLS = new Set([" ", "PageDown", "PageUp", "Home", "End", "ArrowDown", 
 // What a walk stops at: each makes a test of items.
 const ANY = () => () => true;
 const UNREAD = () => unread;
+// So many pages are loaded to look for an unread article or another source. The oldest of a list may all be read.
+const PAGES_MAX = 3;
+// How long a line of what a key found stays.
+const TOLD_MS = 8000;
 const PRESSED_BY_SPACE = "button, summary, input, audio, video";
 // Asked with every key. In a list of a thousand rows, to look for each of them takes milliseconds; a browser keeps these.
 const articles = document.getElementsByTagName("article");
@@ -63,13 +68,14 @@ document.addEventListener("keydown", (event) => {
 
 /** Do what `key` stands for; whether it stands for anything here. */
 function act(key) {
+  if (key === "Escape" && owed.length) return Boolean(owed.splice(0));
   if (key in NEIGHBOURS && neighbours) return click(document.querySelector(NEIGHBOURS[key]));
   if (key === "j") return walk(1);
   if (key === "k") return walk(-1);
   if (key === "n") return walk(1, UNREAD);
   if (key === "p") return walk(-1, UNREAD);
-  if (key === "J") return toList(1) || walk(1, ofAnotherSource);
-  if (key === "K") return toList(-1) || walk(-1, ofAnotherSource);
+  if (key === "J") return toFeed(1) || walk(1, ofAnotherSource);
+  if (key === "K") return toFeed(-1) || walk(-1, ofAnotherSource);
   if (key === "x") return click(here()?.querySelector("a[data-mute]"));
   if (key === "/") return search();
   if (key === "?") return help.showModal() ?? true;
@@ -126,20 +132,42 @@ function here() {
 
 /**
  * Go to the next item, or with a step of -1 to the one before, that the test made by `wanted` is true for. At the end of
- * what is loaded, the step waits until the next page of the list is, and so do the steps after it.
+ * what is loaded, the step waits until the next page of the list is, and so do the steps after it. A step that looks for
+ * a kind of item waits for long, so another key takes its place.
  */
 function walk(step, wanted = ANY) {
+  document.querySelector("[data-told]")?.remove();
+  if (owed.length && owed[0][1] !== ANY && owed[0][1] !== wanted) owed.length = 0;
   if (!owed.length && (take(step, wanted) || step < 0)) return true;
   if (owed.push([step, wanted]) === 1) settle();
   return true;
 }
 
-/** Take the steps that wait, once there are rows for them. Where the list ends, they lead nowhere. */
+/** Take the steps that wait, once there are rows for them. Where the list ends, or after `PAGES_MAX`, they lead nowhere. */
 async function settle() {
+  let pages = 0;
+  let seen = items().length;
   while (owed.length && (await more())) {
-    while (owed.length && (take(...owed[0]) || owed[0][0] < 0)) owed.shift();
+    pages += 1;
+    while (owed.length && (take(...owed[0]) || owed[0][0] < 0)) {
+      owed.shift();
+      [pages, seen] = [0, items().length];
+    }
+    if (pages < PAGES_MAX || !owed.length || owed[0][1] === ANY) continue;
+    tell(said(owed[0][1] === UNREAD ? "none_unread" : "none_other", { rows: items().length - seen }));
+    break;
   }
   owed.length = 0;
+}
+
+/** Say `text` to a screen reader, and for a while on the page. */
+function tell(text) {
+  document.querySelector("[data-told]")?.remove();
+  const line = Object.assign(document.createElement("p"), { textContent: text });
+  line.dataset.told = "";
+  document.querySelector("main").append(line);
+  unattended(line, TOLD_MS, () => line.remove());
+  announce(text);
 }
 
 /** Take one step of a walk; return whether there was a row. Whoever scrolled on goes on at the first row in sight. */
@@ -198,14 +226,17 @@ function sourceOf(article) {
   return article?.querySelector(".meta a:not([data-original])")?.href;
 }
 
-/** From the list of a feed or folder, go to the next one that has unread items, or with a step of -1 to the one before. */
-function toList(step) {
-  const [feeds, folders] = ["#lists [data-feed] > a", "#lists .folder > p > a"];
-  const here = document.querySelector(`:is(${feeds}, ${folders})[aria-current]`);
+/**
+ * From the list of a feed, go to the next one of its folder that has unread items, or with a step of -1 to the one before.
+ * In another folder, `A` would mark what nobody chose.
+ */
+function toFeed(step) {
+  const feeds = "[data-feed] > a";
+  const here = document.querySelector(`#lists ${feeds}[aria-current]`);
   if (!here) return false;
-  const alike = [...document.querySelectorAll(here.matches(feeds) ? feeds : folders)];
-  const lists = alike.filter((link) => link === here || hasUnread(link));
-  click(lists[lists.indexOf(here) + step]);
+  const folder = here.closest(".folder") ?? document.getElementById("lists");
+  const lists = [...folder.querySelectorAll(feeds)].filter((link) => link === here || hasUnread(link));
+  if (!click(lists[lists.indexOf(here) + step])) tell(said(folder.matches(".folder") ? "no_feed" : "no_list"));
   return true;
 }
 

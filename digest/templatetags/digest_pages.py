@@ -77,7 +77,11 @@ def _script_words(language: str) -> SafeString:
         "mark_unread": _("Mark as unread"),
         "more_rows": _("{rows} more loaded"),
         "no_picture": _("A picture that cannot be had"),
+        "no_feed": _("No further feed of this folder has unread items."),
+        "no_list": _("No further feed has unread items."),
         "none_chosen": _("None chosen"),
+        "none_other": _("The next {rows} are of the same source. Press J to go on."),
+        "none_unread": _("None of the next {rows} is unread. Press n to go on."),
         "not_stored": _("That was not stored. Try again."),
         "not_here": _(
             "You are offline, and this article is not stored on this device. It opens with the network."

@@ -299,6 +299,64 @@ def test_shift_j_and_k_go_to_the_next_feed_with_unread_items_and_a_marks_it(page
     expect(heading).to_have_text("Cog")
 
 
+def test_shift_j_stays_in_the_folder_of_a_feed_and_in_the_list_of_a_folder(page: Page, ada: Reader):
+    folders = {"axle.example": "Cars", "bolt.example": "Cars", "cog.example": "Clocks"}
+    for n, (key, folder) in enumerate(folders.items()):
+        fresh_item(ada, hours=n + 1, key=key, title=f"From {key}")
+        ada.subscriptions.filter(feed__source_id=key).update(folder=folder)
+    page.set_viewport_size(WIDE)
+    page.goto(f"/ui/all?feed={Feed.objects.get(source='axle.example').pk}")
+    heading = page.get_by_role("heading", level=1)
+    page.keyboard.press("J")
+    expect(heading).to_have_text("Bolt")
+    listening(page)
+    page.keyboard.press("J")
+    expect(page.locator("[data-told]")).to_have_text("No further feed of this folder has unread items.")
+    expect(heading).to_have_text("Bolt")
+    page.goto("/ui/all?folder=Cars")
+    page.keyboard.press("j")
+    for _ in range(2):
+        page.keyboard.press("J")
+        expect(page.get_by_role("link", name="From bolt.example", exact=True)).to_be_focused()
+    expect(heading).to_have_text("Cars")
+
+
+@pytest.mark.parametrize("key", ["n", "J"])
+def test_a_key_that_looks_for_an_item_ends_after_some_pages_and_holds_no_other_key_up(
+    page: Page, ada: Reader, key: str
+):
+    """The oldest of a list may be thousands that nobody will read."""
+    Reader.objects.update(list_size=20)
+    for n in range(110):
+        fresh_item(ada, hours=40 * 24 - n, title=f"Lamp {n}")
+    fresh_item(ada, hours=1, key="kettles.example", title="A kettle")
+    page.set_viewport_size({"width": 1280, "height": 300})
+    held: list[Route] = []
+    page.goto("/ui/all?order=oldest")
+    page.route("**/ui/all?*before=*", lambda route: held.append(route))
+    page.keyboard.press("j")
+    page.keyboard.press(key)
+    until(page, lambda: len(held), 1)
+    page.keyboard.press("j")
+    expect(page.get_by_role("link", name="Lamp 1", exact=True)).to_be_focused()
+    page.keyboard.press(key)
+    page.keyboard.press("Escape")
+    held.pop().continue_()
+    expect(page.locator("article.item")).to_have_count(40)
+    page.wait_for_timeout(300)
+    assert not held
+    page.unroute("**/ui/all?*before=*")
+    page.keyboard.press(key)
+    told = page.locator("[data-told]")
+    said = {"n": "None of the next 60 is unread.", "J": "The next 60 are of the same source."}[key]
+    expect(told).to_have_text(f"{said} Press {key} to go on.")
+    expect(page.locator("article.item")).to_have_count(100)
+    expect(page.get_by_role("link", name="Lamp 1", exact=True)).to_be_focused()
+    page.keyboard.press(key)
+    expect(page.get_by_role("link", name="A kettle", exact=True)).to_be_focused()
+    expect(told).to_have_count(0)
+
+
 def test_scripts_ask_the_server_through_one_function():
     scripts = Path(settings.BASE_DIR, "static").glob("*.js")
     assert [one.name for one in scripts if " fetch(" in one.read_text()] == ["http.js"]
