@@ -202,7 +202,7 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The subscriptions of one folder; `name` is "" for those in none. `unread` is in words, as of a line."""
+    """Subscriptions of one folder; `name` is "" for those in none. `unread` counts theirs, in words."""
 
     name: str
     lines: tuple[SourceLine, ...]
@@ -233,8 +233,9 @@ def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") 
     # Those in no folder come first.
     rest = sorted((line for line in found if not line.trouble), key=_folder_key)
     folders = [
-        Folder(name, tuple(rows), _unread_words(unread.folders.get(name, 0)))
-        for name, rows in groupby(rest, key=lambda line: line.folder)
+        Folder(name, rows, _folder_unread(name, rows, lines, unread))
+        for name, group in groupby(rest, key=lambda line: line.folder)
+        for rows in [tuple(group)]
     ]
     return {
         "sources": lines,
@@ -273,6 +274,16 @@ def _with_figures(
         for line in lines
         for feed in [line.subscription.feed]
     ]
+
+
+def _folder_unread(
+    name: str, shown: Sequence[SourceLine], lines: Sequence[SourceLine], unread: UnreadCounts
+) -> str:
+    """Return how much is unread in the `shown` feeds of a folder: those found, without those in trouble."""
+    if len(shown) == sum(line.folder == name for line in lines):
+        return _unread_words(unread.folders.get(name, 0))
+    # An article of two of the feeds counts twice, as it does in their rows.
+    return _unread_words(sum(unread.feeds.get(line.subscription.feed_id, 0) for line in shown))
 
 
 def _unread_words(count: int) -> str:

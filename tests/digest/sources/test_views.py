@@ -76,6 +76,9 @@ def test_a_source_says_what_it_brings_and_how_much_of_that_is_unread(page: Clien
         ["8 unread", "2 a week", "", ""],
     ]
     assert "66 unread · 3 feeds" in body
+    assert "56 unread · 1 feed<" in page.get(PAGE, {"find": "daily"}).content.decode()
+    Feed.objects.filter(source="daily.example").update(state=Feed.State.GONE)
+    assert "10 unread · 2 feeds" in page.get(PAGE).content.decode()
     Reader.objects.update(hide_counts=True)
     assert "unread" not in page.get(PAGE).content.decode().partition("<main")[2].partition("</main>")[0]
 

@@ -1,7 +1,8 @@
 """Three hundred sources in a real browser: found by keys, chosen by the dozen, moved, weighed, had back."""
 
 import os
-from itertools import product
+from datetime import timedelta
+from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,25 @@ def test_three_hundred_sources_take_seven_screens_at_most(page: Page, ada: Reade
     assert left["y"] == right["y"] and left["x"] + left["width"] <= right["x"], (
         "two sources stand side by side"
     )
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_figures_of_a_source_do_not_run_into_each_other(page: Page, ada: Reader, language: str):
+    Reader.objects.update(language=language)
+    for n in range(110):
+        fresh_item(ada, hours=1 + n / 10, title=f"Harbour news {n}")
+    Feed.objects.update(last_new_at=timezone.now() - timedelta(minutes=59))
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto("/ui/sources?find=gazette")
+    figures = page.locator(".sources .figures > span:not(:empty)")
+    # Widths of what a busy source has: each figure keeps away from the one before it, and from the name.
+    for text, at in (("12,345 unread", 0), ("1,234 a day", 1)):
+        figures.nth(at).evaluate("(span, text) => (span.textContent = text)", text)
+    expect(figures).to_have_count(3)
+    name = page.locator(".sources .who > p:first-child")
+    boxes = [name.bounding_box(), *(one.bounding_box() for one in figures.all())]
+    for one, after in pairwise(boxes):
+        assert one["x"] + one["width"] + 4 <= after["x"]
 
 
 def test_on_a_phone_the_bar_for_chosen_sources_stays_in_sight_once_one_is_chosen(page: Page, many: list[int]):
