@@ -17,6 +17,7 @@ const PARTS = {
   "[data-generate]": "./generate.js",
   "[data-source]": "./sources.js",
   "[data-copy]": "./copy.js",
+  "[data-address]": "./address.js",
   "[data-filling]": "./first_fetch.js",
   "[data-teach]": "./onboarding.js",
   "[data-again]": "./again.js",

@@ -69,7 +69,7 @@ def wishes(request: HttpRequest) -> HttpResponse:
 
 
 def _refused(request: HttpRequest, words: str, message: str, status: int) -> HttpResponse:
-    page = {"words": words, "refused": message}
+    page = {"words": words, "asked": words, "refused": message}
     return render(request, "suggestions/wishes.html", page, status=status)
 
 
@@ -155,6 +155,7 @@ def _page(answer: WishAnswer, reader_id: UUID, now: datetime) -> dict[str, Any]:
     also = _also_asked(answer.question) if answer.question else []
     return {
         "words": words,
+        "asked": answer.words,
         "left": answer.left,
         "answer": answer,
         "also": also,

@@ -10,6 +10,8 @@ from playwright.sync_api import Page, expect
 from digest.models import Reader
 from ranking.selectors import config_effective
 from tests.suggestions.test_preview_page import paper
+from tests.support.browser import fresh_item
+from tests.support.chromium import listening
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
@@ -59,3 +61,23 @@ def test_an_accepted_suggestion_is_told_marked_and_undone(page: Page, ada: Reade
         expect(strip).to_contain_text(told)
         assert page.locator("article.item h2").all_inner_texts() == order
         assert config_effective(reader_id=ada.pk).weight("gazette.example") == weight
+
+
+def test_back_after_accepting_a_wish_shows_its_words_and_what_they_ask_for(page: Page, ada: Reader):
+    """The page of a wish is made by a form: the browser had no way back to it but an error."""
+    fresh_item(ada, hours=1, title="Lamp falls")
+    fresh_item(ada, hours=2, title="Lamp stands", key="herald.example")
+    words = "No lamp in Herald; save a search for lamp in Gazette"
+    page.goto("/ui/wishes")
+    field, cards = page.get_by_label("What do you want more or less of?"), page.locator("article.card")
+    field.fill(words)
+    page.get_by_role("button", name="See the changes").click()
+    for left in (2, 1):
+        expect(cards).to_have_count(left)
+        listening(page)
+        page.get_by_role("button", name="Accept: ").last.click()
+    page.wait_for_url("**/ui/suggestions")
+    page.go_back()
+    page.go_back()
+    expect(field).to_have_value(words)
+    expect(cards.first).to_be_visible()
