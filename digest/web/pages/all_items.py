@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -31,6 +32,8 @@ from digest.web.pages.marked import marking_keep, page_made
 from ranking.language import quoted
 
 ITEM_ID_CHARS = 18
+# More than this is marked only by someone who has seen how many it is.
+ASK_ABOVE = 500
 
 
 @login_required
@@ -119,11 +122,22 @@ def _mark_many(
     below: str = "",
     older_days: int = 0,
 ) -> HttpResponse:
-    """Mark all of a list as read, or the rows above or below a key, or what is older than `older_days`."""
+    """Mark all of a list as read, or the rows above or below a key, or what is older than `older_days`.
+
+    Ask first if it is more than `ASK_ABOVE`: to count them takes as long as to mark them.
+    """
     seen_by = page_made(request.POST.get("seen", ""), now)
-    newly = list_mark_read(
-        reader, asked, above=above, below=below, seen_by=seen_by, now=now, older_days=older_days
-    )
+    with transaction.atomic():
+        newly = list_mark_read(
+            reader, asked, above=above, below=below, seen_by=seen_by, now=now, older_days=older_days
+        )
+        is_asked = (newly or 0) > ASK_ABOVE and "sure" not in request.POST
+        transaction.set_rollback(is_asked)
+    if is_asked:
+        fields = {name: value for name, value in request.POST.items() if name != "csrfmiddlewaretoken"}
+        name = list_name(feeds_read(reader_id=reader.pk), asked.chosen)
+        page = {"fields": fields, "count": newly, "name": name, "back": asked.address()}
+        return render(request, "digest/mark_many.html", page)
     if newly is None:
         messages.error(request, _("That list has changed. Choose the item again."))
         return redirect(ListRequest(asked.chosen, asked.order).address())

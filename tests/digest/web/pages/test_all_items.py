@@ -231,6 +231,35 @@ def test_all_that_a_filter_shows_is_read_and_nothing_else(page: Client, ada: Rea
     )
 
 
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("action", ["all", "above", "below", "older"])
+def test_whoever_marks_many_is_asked_once_with_their_number(
+    page: Client, ada: Reader, monkeypatch: pytest.MonkeyPatch, order: str, action: str
+):
+    monkeypatch.setattr("digest.web.pages.all_items.ASK_ABOVE", 2)
+    for n in range(7):
+        fresh_item(ada, hours=n + (1 if n < 4 else 30), title=f"No {n}")
+    rows = page.get(f"{ALL}?source=gazette.example&order={order}").context["rows"]
+    typed = {"all": 1, "above": rows[3].key, "below": rows[3].key, "older": 1}[action]
+    asked = page.post(READ, {action: typed, "source": "gazette.example", "order": order})
+    count = 7 if action == "all" else 3
+    body = asked.content.decode()
+    assert f"Mark {count} articles as read?" in body and read_titles(ada) == set()
+    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', body.partition("<main")[2]))
+    after = marked(page, **fields)
+    assert len(read_titles(ada)) == count
+    assert f"{count} items marked as read".encode() in after.content
+    taken_back(page, after)
+    assert read_titles(ada) == set()
+
+
+def test_whoever_marks_a_few_is_not_asked(page: Client, ada: Reader, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("digest.web.pages.all_items.ASK_ABOVE", 3)
+    shelf(ada)
+    marked(page, all=1)
+    assert len(read_titles(ada)) == 3
+
+
 def test_a_row_that_is_no_longer_there_marks_nothing(page: Client, ada: Reader):
     shelf(ada)
     for order in ORDERS:
