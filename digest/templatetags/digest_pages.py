@@ -63,7 +63,7 @@ def script_words() -> SafeString:
 @cache
 def _script_words(language: str) -> SafeString:
     """Return the script texts in the current language. Cached per language."""
-    words = {
+    words = _key_words() | {
         "again": _("Try again"),
         "all_read": _("All {size} read"),
         "chosen": _("{n} chosen"),
@@ -77,11 +77,7 @@ def _script_words(language: str) -> SafeString:
         "mark_unread": _("Mark as unread"),
         "more_rows": _("{rows} more loaded"),
         "no_picture": _("A picture that cannot be had"),
-        "no_feed": _("No further feed of this folder has unread items."),
-        "no_list": _("No further feed has unread items."),
         "none_chosen": _("None chosen"),
-        "none_other": _("The next {rows} are of the same source. Press J to go on."),
-        "none_unread": _("None of the next {rows} is unread. Press n to go on."),
         "not_stored": _("That was not stored. Try again."),
         "not_here": _(
             "You are offline, and this article is not stored on this device. It opens with the network."
@@ -112,6 +108,16 @@ def _script_words(language: str) -> SafeString:
         "waits": _("An earlier request is still being worked on. This goes on by itself."),
     }
     return json_script(words, "script-words")
+
+
+def _key_words() -> dict[str, str]:
+    """Return the texts of keys that lead nowhere, in the current language."""
+    return {
+        "no_feed": _("No further feed of this folder has unread items."),
+        "no_list": _("No further feed has unread items."),
+        "none_other": _("The next {rows} are of the same source. Press J to go on."),
+        "none_unread": _("None of the next {rows} is unread. Press n to go on."),
+    }
 
 
 def script_words_forget() -> None:
