@@ -48,6 +48,12 @@ def disk_advice(text: str) -> str:
     return f"The disk of “{folder}” fails ({size_words(free)} free): see the system's log, and take a backup."
 
 
+def is_disk_full(text: str) -> bool:
+    """Return whether a database's error, or a file's, says that its disk is full."""
+    free = disk_free({"": disk_folders()["database"]}) if _FAILED in text and is_database_here() else {}
+    return any(words in text for words in _FULL) or free.get("", FREE_MIN_BYTES) < FREE_MIN_BYTES
+
+
 def database_file() -> Path | None:
     """Return the file of the SQLite database, or `None` if it is in memory or PostgreSQL."""
     path = Path(settings.DATABASES["default"]["NAME"])

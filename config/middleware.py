@@ -2,16 +2,19 @@
 
 import codecs
 import re
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.db import DatabaseError
 from django.http import (
     HttpRequest,
     HttpResponse,
     HttpResponseBadRequest,
+    HttpResponseServerError,
     JsonResponse,
     UnreadablePostError,
 )
@@ -22,6 +25,7 @@ from django.views.debug import SafeExceptionReporterFilter
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from config.api.routes import api_missing
+from config.disk import is_disk_full
 from digest.middleware import waits_for_place, waits_for_turn
 from digest.places import PAGE_LINE, PICTURES, TURNS, last_refused
 from digest.sources.opml import OPML_BYTES_MAX
@@ -61,6 +65,13 @@ _COUNT = Counter("tidings_requests", "Requests answered.", ("view", "method", "s
 _SECONDS = Histogram(
     "tidings_request_seconds", "Time to a response.", ("view",), buckets=BUCKETS, registry=REQUESTS
 )
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Return the page for a 500, which names a full disk: trying again helps nobody until it has space."""
+    error = sys.exception()
+    is_full = isinstance(error, DatabaseError | OSError) and is_disk_full(str(error))
+    return HttpResponseServerError(render_to_string("500.html", {"is_disk_full": is_full}))
 
 
 def requests_count(get_response: Handler) -> Handler:

@@ -32,6 +32,8 @@ admin.site.site_header = admin.site.site_title = "Tidings"
 admin.site.enable_nav_sidebar = False
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
+handler500 = "config.middleware.server_error"
+
 # A page that was opened before an update asks for its files at their earlier addresses.
 STATIC_BEFORE = (
     []

@@ -5,9 +5,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from django.db import OperationalError
+from django.test import Client
 
 from config import disk
 from manage import database_advice
+
+FULL = "No space left on device"
 
 
 def on(monkeypatch: pytest.MonkeyPatch, engine: str, name: Path | str) -> None:
@@ -45,3 +49,30 @@ def test_what_postgresql_says_of_a_full_disk_leads_to_its_server(monkeypatch):
     text = 'could not extend file "base/16384/2619": No space left on device'
     assert "PostgreSQL's server is full" in database_advice(text)
     assert "migrate" in database_advice("no such table: digest_item")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("error", [OperationalError("database or disk is full"), OSError(28, FULL)])
+def test_a_page_that_cannot_write_says_that_the_disk_is_full(monkeypatch, error):
+    """Whoever wants to sign in was told to try again in a moment."""
+
+    def full(*args: object, **kwargs: object) -> None:
+        raise error
+
+    monkeypatch.setattr("digest.web.pages.account.SignIn.dispatch", full)
+    client = Client(raise_request_exception=False)
+    page = client.get("/accounts/login/")
+    assert page.status_code == 500
+    assert "The server’s disk is full" in page.text and "must free space" in page.text
+    assert "in a moment" not in page.text
+    german = client.get("/accounts/login/", headers={"Accept-Language": "de"})
+    assert "Der Speicher des Servers ist voll" in german.text
+
+
+@pytest.mark.django_db
+def test_other_errors_of_a_page_are_no_full_disk(monkeypatch):
+    def broken(*args: object, **kwargs: object) -> None:
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr("digest.web.pages.account.SignIn.dispatch", broken)
+    assert "in a moment" in Client(raise_request_exception=False).get("/accounts/login/").text
