@@ -16,7 +16,10 @@ from ranking.common.start import FailureReported, SettingsCommand
 
 # The report of a step that has not begun.
 WAITING: dict[str, Any] = {"status": "waiting"} | dict.fromkeys(("started_at", "seconds", "counts", "error"))
-NO_TAKE_OVER = " --force does not take over from a running worker; --release REASON does."
+HELD = (
+    "The night of {day} is held by another worker{until}. Wait for its end{force}. Only if that worker is "
+    "dead, take the night from it: run_nightly --release REASON, then run_nightly."
+)
 RELEASED = "The night of {day} is released. A worker continues it within a minute, or `run_nightly` now."
 
 
@@ -56,8 +59,8 @@ class Command(SettingsCommand):
         self.stdout.write(json.dumps(report) if options["json"] else _table(row, report))
         if row.status == NightlyReport.Status.RUNNING:
             until = f" until {_utc(row.lease_until)} UTC" if row.lease_until else ""
-            text = f"The night of {row.day} is held by another worker{until}."
-            raise FailureReported(text + (NO_TAKE_OVER if options["force"] else ""))
+            force = ": --force does not take over from a worker" if options["force"] else ""
+            raise FailureReported(HELD.format(day=row.day, until=until, force=force))
         if row.status == NightlyReport.Status.FAILED:
             at = night_retry_at(row)
             retry = f"tried again from {_utc(at)} UTC on" if at else "not tried again by itself"

@@ -334,13 +334,15 @@ def test_the_command_says_that_a_night_was_over_before_it_came(capsys):
 
 
 def test_the_command_fails_where_another_worker_is_at_the_night(capsys):
-    until = timezone.now() + 20 * MINUTE
+    until = timezone.now() + MINUTE
     steps = {"fetch": {"status": "done", "seconds": 1.0, "counts": {}, "error": ""}}
     NightlyReport.objects.create(
         day=timezone.now().date(), started_at=timezone.now(), lease_until=until, token=3, steps=steps
     )
-    with pytest.raises(CommandError, match=f"held by another worker until {until:%H:%M} UTC"):
+    with pytest.raises(CommandError, match=f"held by another worker until {until:%H:%M} UTC") as waiting:
         call_command("run_nightly", "--json")
+    way_on = "Only if that worker is dead, take the night from it: run_nightly --release REASON"
+    assert "Wait for its end. " in str(waiting.value) and way_on in str(waiting.value)
     report = json.loads(capsys.readouterr().out)
     assert report["ran"] is False and [step["name"] for step in report["steps"]] == list(STEP_NAMES)
     keys = {"name", "status", "started_at", "seconds", "counts", "error"}
@@ -348,6 +350,7 @@ def test_the_command_fails_where_another_worker_is_at_the_night(capsys):
     assert (report["steps"][1]["status"], report["steps"][1]["error"]) == ("waiting", None)
     with pytest.raises(CommandError, match="does not take over") as held:
         call_command("run_nightly", "--force")
+    assert "Wait for its end: --force" in str(held.value) and way_on in str(held.value)
     assert held.value.returncode == 1 and NightlyReport.objects.get().token == 3
 
 
