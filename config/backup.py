@@ -29,6 +29,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.core.serializers.jsonl import Serializer
 from django.db import DatabaseError, DataError, IntegrityError, connections, transaction
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Model
 from django.db.utils import load_backend
@@ -102,6 +103,17 @@ class HashingWriter(io.TextIOBase):
 NAME_A_BACKUP: Final = "Name a file that `backup` wrote."
 TAKE_ANOTHER: Final = "Nothing was changed: restore another backup, such as the one before."
 ARCHIVES_NAMED: Final = 3
+OTHER_ARCHIVE: Final = (
+    "restore with the version that wrote the archive. With its code, `migrate` an empty database and "
+    "`restore` into that, then `migrate` it with this version."
+)
+# By the kind of the database, which a newer version migrated before this older code was put back.
+NEWER_DATABASE: Final = {
+    "sqlite": "a newer version migrated this database. `restore FILE --replace` keeps its file under another "
+    "name and restores into a new one.",
+    "postgresql": "a newer version migrated this database. Create an empty one, name it in DATABASE_URL, and "
+    "run `migrate` and `restore FILE` with this version.",
+}
 
 
 class ArchiveError(Exception):
@@ -393,11 +405,17 @@ def _require_same_migrations(manifest: dict[str, Any], using: str) -> None:
     ours, theirs = set(_migrations(using)), set(manifest["migrations"])
     if different := sorted(ours ^ theirs):
         side = "this database lacks" if different[0] in theirs else "the archive lacks"
-        raise ArchiveError(
-            "other_migrations",
-            f"Of the migrations {side} {different[0]}. Nothing was changed: restore with the version that "
-            "wrote the archive, into an empty database, then migrate with this one.",
-        )
+        cure = NEWER_DATABASE[connections[using].vendor] if migrations_unknown(using) else OTHER_ARCHIVE
+        message = f"Of the migrations {side} {different[0]}. Nothing was changed: {cure}"
+        raise ArchiveError("other_migrations", message)
+
+
+def migrations_unknown(using: str = "default") -> list[str]:
+    """Return the applied migrations that this code does not have: a newer version migrated the database."""
+    loader = MigrationLoader(connections[using])
+    known = set(loader.disk_migrations)
+    known.update(key for migration in loader.disk_migrations.values() for key in migration.replaces)
+    return sorted(f"{app}.{name}" for app, name in loader.applied_migrations if (app, name) not in known)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from advisor.agent.alerts import alert_forget
-from config.backup import ArchiveError, archive_manifest, archive_read, archives_near
+from config.backup import ArchiveError, archive_manifest, archive_read, archives_near, migrations_unknown
 from config.disk import database_file
 from ranking.common.commands import database_label
 from ranking.common.damage import damage_found
@@ -23,10 +23,12 @@ from ranking.common.start import SettingsCommand
 DAMAGE_SEARCH_S: Final = 300
 # SQLite's file, its log and the log's index.
 PARTS: Final = ("", "-wal", "-shm")
+# By the word in the name of the file that is kept.
+FLAWS: Final = {"damaged": "damaged", "newer": "of a newer version"}
 
 
 class Command(SettingsCommand):
-    """Restore a backup. A damaged SQLite file is set aside first, with `--replace`.
+    """Restore a backup. With `--replace`, a SQLite file that is damaged or newer is set aside first.
 
     Exit codes: 0 restored, 1 refused, nothing changed, 2 wrong usage or unconfirmed.
     """
@@ -64,16 +66,16 @@ class Command(SettingsCommand):
 
 @contextmanager
 def _set_aside(write: Callable[[str], object] | None) -> Iterator[None]:
-    """Give the block an empty migrated database if SQLite's file is damaged. Keep that under another name.
+    """Give the block an empty migrated database if SQLite's file is damaged or of a newer version than this.
 
-    If the block fails, the damaged file is back. Without `write`, change nothing.
+    The old file is kept under another name, and is back if the block fails. Without `write`, change nothing.
     """
     path = database_file()
-    if write is None or path is None or not damage_found(path, seconds=DAMAGE_SEARCH_S):
+    if write is None or path is None or not (flaw := _flaw(path)):
         yield
         return
-    aside = path.with_name(f"{path.name}.damaged-{timezone.now():%Y-%m-%d-%H%M%S}")
-    write(f"The database file is damaged. It is kept as “{aside}”.")
+    aside = path.with_name(f"{path.name}.{flaw}-{timezone.now():%Y-%m-%d-%H%M%S}")
+    write(f"The database file is {FLAWS[flaw]}. It is kept as “{aside}”.")
     _rename(path, aside)
     try:
         call_command("migrate", verbosity=0)
@@ -81,6 +83,13 @@ def _set_aside(write: Callable[[str], object] | None) -> Iterator[None]:
     except BaseException:
         _rename(aside, path)
         raise
+
+
+def _flaw(path: Path) -> str:
+    """Return why no archive can be restored into this file, a key of `FLAWS`, or ""."""
+    if damage_found(path, seconds=DAMAGE_SEARCH_S):
+        return "damaged"
+    return "newer" if migrations_unknown() else ""
 
 
 def _rename(old: Path, new: Path) -> None:
