@@ -16,7 +16,7 @@ from ranking.common.start import FailureReported, SettingsCommand
 
 # The report of a step that has not begun.
 WAITING: dict[str, Any] = {"status": "waiting"} | dict.fromkeys(("started_at", "seconds", "counts", "error"))
-HELD = (
+WAY_ON = (
     "The night of {day} is held by another worker{until}. Wait for its end{force}. Only if that worker is "
     "dead, take the night from it: run_nightly --release REASON, then run_nightly."
 )
@@ -60,7 +60,7 @@ class Command(SettingsCommand):
         if row.status == NightlyReport.Status.RUNNING:
             until = f" until {_utc(row.lease_until)} UTC" if row.lease_until else ""
             force = ": --force does not take over from a worker" if options["force"] else ""
-            raise FailureReported(HELD.format(day=row.day, until=until, force=force))
+            raise FailureReported(WAY_ON.format(day=row.day, until=until, force=force))
         if row.status == NightlyReport.Status.FAILED:
             at = night_retry_at(row)
             retry = f"tried again from {_utc(at)} UTC on" if at else "not tried again by itself"
