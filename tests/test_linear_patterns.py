@@ -180,6 +180,7 @@ LEFT_OUT = (
     "digest.feeds.fetch.fetch",
     "digest.feeds.fetch.post",
     "digest.feeds.polling.count_sighting",
+    "digest.feeds.polling.server_pause_until",
     "digest.items.search.items_with_words",
     "digest.feedback.records.record_row",
     "digest.items.search.items_search",

@@ -15,7 +15,7 @@ from suggestions.changes.change import FRESHER, LESS, MORE, NONE, OLDER, REMOVE,
 from suggestions.changes.daily_limits import LIMIT
 from suggestions.wishes import lexicon
 from suggestions.wishes.last_days import NUMBERS
-from suggestions.wishes.limits import PAST, PRAISE, QUESTION, TASTE, is_question, limit_of
+from suggestions.wishes.limits import PAST, PRAISE, QUESTION, TASTE, is_question, limit_of, tells_no_effect
 from suggestions.wishes.rule_words import OUT_OF_TODAY, SHELF
 from suggestions.wishes.targets import MEANINGLESS, halves_of, phrase_of, target_strip
 from suggestions.wishes.tokens import (
@@ -275,7 +275,9 @@ def _join(clauses: list[Clause]) -> list[Clause]:
             # "Less football, more articles": the second half is no word about football.
             can_join = False
         if found and found[-1].limit == TASTE and is_pronoun and not clause.target:
-            found[-1] = replace(found[-1], direction=clause.direction or found[-1].direction)
+            # "My ratings should count more, you ignore them": a complaint ends no wish.
+            ways = (clause.direction, found[-1].direction)[:: -1 if clause.direction == NONE else 1]
+            found[-1] = replace(found[-1], direction=ways[0] or ways[1])
         elif can_join and is_pronoun and found[-1].rule and not clause.rule and _is_own_way(clause):
             # "Gazette at most two a day, and less of it": two changes.
             of = found[-1]
@@ -421,11 +423,10 @@ def _limited(part: _Part, limit: str) -> Clause:
     ways += [NONE for one in part.tokens if one.text in _NEGATIONS]
     # "Follow my ratings less": how much they count is said by the words for how much.
     way = ways[0] if limit == TASTE and ways else made.direction
-    if (
-        limit == TASTE
-        and way == NONE
-        and ({"so", "that"} & {one.typed for one in part.tokens} or lexicon.SO_MUCH in part.directed)
-    ):
+    if limit == TASTE and way == NONE and tells_no_effect(one.typed for one in part.tokens):
+        way = MORE
+    is_soft = {"so", "that"} & {one.typed for one in part.tokens} or lexicon.SO_MUCH in part.directed
+    if limit == TASTE and way == NONE and is_soft:
         # "My ratings are not so important."
         way = LESS
     return replace(made, span=part.bounds, direction=way, limit=limit)

@@ -5,7 +5,7 @@ but those around it, or if its pattern is found in it.
 """
 
 import re
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from pathlib import Path
 
 from ranking.common.text import fold
@@ -89,6 +89,9 @@ _PATTERNS = {
     if name.endswith(" pattern")
 }
 ASKING, FORM_WORDS, UNDO_ALL = _WORDS["asking"], _WORDS["form words"], _WORDS["undo all"]
+_NO_EFFECT = re.compile(
+    r"\b(?:do(?:es)? nothing|do anything|(?:bring\w*|bewirk\w*) (?:gar |doch )?ni(?:chts|x))\b"
+)
 # After these words the first one asks nothing: "how about more chess".
 _NO_QUESTION = frozenset({"about", "not", "cares", "i", "ich", "nicht"})
 
@@ -112,6 +115,11 @@ def limit_of(words: Set[str], telling: Set[str], typed: str, directions: Set[str
         if (is_named or is_found) and directions <= _AMONG.get(code, directions):
             return code
     return ""
+
+
+def tells_no_effect(typed: Iterable[str]) -> bool:
+    """Return whether a part of these words complains that something has no effect: "my thumbs do nothing"."""
+    return _NO_EFFECT.search(" ".join(typed)) is not None
 
 
 def is_question(typed: str, directions: Set[str], *, is_asked: bool) -> bool:

@@ -107,3 +107,26 @@ def test_a_name_with_a_dot_ends_no_sentence():
 def test_who_has_nothing_against_something_wants_no_less_of_it(words: str):
     reading = read(words)
     assert reading.wishes == () and "“Golem.de” stays as it is." in reading.notes
+
+
+@pytest.mark.parametrize(
+    ("words", "way"),
+    [
+        ("my thumbs don't seem to do anything, make them count more", "more"),
+        ("meine Daumen sollen mehr zählen, ihr ignoriert die ja komplett", "more"),
+        ("my likes do nothing", "more"),
+        ("meine Bewertungen bringen nichts", "more"),
+        ("ignore my ratings", "none"),
+        ("my ratings should not count", "none"),
+        ("meine Daumen sollen nicht zählen", "none"),
+    ],
+)
+def test_who_complains_that_ratings_do_nothing_wants_them_to_count(words: str, way: str):
+    assert [(wish.target.kind, wish.direction) for wish in read(words).wishes] == [("taste", way)]
+
+
+@pytest.mark.parametrize("words", ["gegen Sport hab ich nichts", "ich habe nichts gegen Sport"])
+def test_what_one_has_nothing_against_stays(words: str):
+    found = read(words)
+    assert not found.wishes and found.question is None
+    assert any("stays as it is" in note for note in found.notes)
