@@ -257,9 +257,13 @@ def runs_of_day(*, reader_id: UUID, day: date) -> list[Run]:
 
 
 def runs_of_week(*, now: datetime) -> QuerySet[Run]:
-    """Return all readers' completed runs of the last seven days, and of one more for zones that differ."""
-    since = now.astimezone(UTC).date() - timedelta(days=WEEK_DAYS + 1)
-    return LOOP_RUNS.filter(status=Run.Status.COMPLETED, day__gte=since)
+    """Return all readers' completed runs of the last seven days, and of one more for zones that differ.
+
+    Runs of later days do not count: the clock was wrong.
+    """
+    today = now.astimezone(UTC).date()
+    since, until = today - timedelta(days=WEEK_DAYS + 1), today + timedelta(days=1)
+    return LOOP_RUNS.filter(status=Run.Status.COMPLETED, day__gte=since, day__lte=until)
 
 
 def readers_of_week(*, readers: Iterable[Reader], now: datetime) -> set[UUID]:

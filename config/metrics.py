@@ -37,9 +37,10 @@ from config.jobs.schedule import JOBS, QUEUES
 from config.middleware import REQUESTS
 from config.models import NightlyReport
 from config.readiness import error_text, is_ready, queue_lengths, readiness, readiness_background
-from digest.feeds.selectors import is_read
+from digest.feeds.selectors import feed_is_due, is_read
 from digest.models import Feed, Reader, Spend
 from digest.sources.newsletters import mailbox_state
+from ranking.common.clocks import SKEW, age_s
 from suggestions.models import Suggestion
 
 log = structlog.get_logger(__name__)
@@ -235,9 +236,8 @@ def _feeds(now: datetime) -> Iterator[Metric]:
     states = dict(Feed.objects.order_by().values_list("state").annotate(n=Count("pk")))
     by_state = [((state,), float(states.get(state, 0))) for state in Feed.State.values]
     yield _family("feeds", "Feeds by state.", by_state, ("state",))
-    due = Q(next_check_at__lte=now) | Q(next_check_at=None)
     sums = Feed.objects.filter(is_read(), state=Feed.State.ACTIVE).aggregate(
-        due=Count("pk", filter=due),
+        due=Count("pk", filter=feed_is_due(now=now)),
         failing=Count("pk", filter=Q(failures__gt=0)),
         oldest=Min("next_check_at"),
     )
@@ -259,7 +259,7 @@ def _runs(now: datetime) -> Iterator[Metric]:
         queued=Min("created_at", filter=Q(status=Run.Status.QUEUED)),
         lease=Min("lease_until", filter=Q(status=Run.Status.RUNNING)),
     )
-    waits = (now - ages["queued"]).total_seconds() if ages["queued"] else 0.0
+    waits = (age_s(ages["queued"], now) or 0.0) if ages["queued"] else 0.0
     yield _one("run_queued_seconds", "How long the oldest queued run has waited.", waits)
     overdue = max(0.0, (now - ages["lease"]).total_seconds()) if ages["lease"] else 0.0
     yield _one("run_lease_expired_seconds", "How long ago the oldest lease of a run ended.", overdue)
@@ -284,11 +284,15 @@ def _money(now: datetime) -> Iterator[Metric]:
 
 
 def _jobs(now: datetime) -> Iterator[Metric]:
-    """Yield the ages of each job's last start, of a worker's last heartbeat, and of the last nightly run."""
-    ages = {name: (now - at).total_seconds() for name, at in Heartbeat.objects.values_list("worker", "at")}
+    """Yield the ages of each job's last start, of a worker's last heartbeat, and of the last nightly run.
+
+    What lies in the future counts as never: the clock was wrong.
+    """
     # A job that never ran is as old as the first table, before which nothing could be scheduled.
     first_table = MigrationRecorder.Migration.objects.aggregate(at=Min("applied"))["at"]
-    never = (now - (first_table or now)).total_seconds()
+    never = age_s(first_table or now, now) or 0.0
+    found = {name: age_s(at, now) for name, at in Heartbeat.objects.values_list("worker", "at")}
+    ages = {name: never if age is None else age for name, age in found.items()}
     jobs = [((job.name,), ages.get(f"{JOB_PREFIX}{job.name}", never)) for job in JOBS]
     text = "Since a scheduled job last began, or since the tables were made."
     yield _family("job_age_seconds", text, jobs, ("job",))
@@ -296,13 +300,12 @@ def _jobs(now: datetime) -> Iterator[Metric]:
         yield _one(
             "backup_age_seconds", "Since the last `manage.py backup`; missing if there was none.", since
         )
-    workers = [age for name, age in ages.items() if not name.startswith(JOB_PREFIX)]
-    if workers:
+    if workers := [age for name, age in ages.items() if not name.startswith(JOB_PREFIX)]:
         yield _one("worker_age_seconds", "Since the last heartbeat of an embedded worker.", min(workers))
-    night = NightlyReport.objects.order_by("-day").first()
+    night = NightlyReport.objects.filter(started_at__lte=now + SKEW).order_by("-day").first()
     age = (now - datetime.combine(night.day, time.min, UTC)).total_seconds() if night else never
     text = "Since the UTC day of the last nightly run began, or since the tables were made."
-    yield _one("night_age_seconds", text, age)
+    yield _one("night_age_seconds", text, max(0.0, age))
     failed = sum(step.get("status") == "failed" for step in night.steps.values()) if night else 0
     yield _one("night_steps_failed", "Steps of the last nightly run that failed.", failed)
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from math import isfinite
 from typing import cast
 
 import structlog
@@ -208,6 +209,8 @@ def _workers() -> tuple[bool, str]:
         ages = pulse_ages(settings.VAR_DIR)
     silent = [
         f"{name} gave no sign of life for {round(age)} s: restart it"
+        if isfinite(age)
+        else f"the last sign of life of {name} lies in the future: the clock was wrong. Restart it"
         for name, age in sorted(ages.items())
         if age > HUNG_S
     ]

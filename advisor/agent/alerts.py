@@ -11,6 +11,7 @@ import structlog
 from django.conf import settings
 from django.core.cache import cache
 
+from ranking.common.clocks import is_ahead
 from ranking.common.damage import is_damage
 
 log = structlog.get_logger(__name__)
@@ -79,7 +80,8 @@ def alert_remembered(*, now: datetime) -> Alert | None:
         text = cache.get(_KEY) if settings.REDIS_URL else _file().read_text(encoding="utf-8")
     try:
         alert = Alert(**json.loads(text)) if text else None
-        is_new = alert is not None and now - datetime.fromisoformat(alert.at) < REMEMBERED
+        at = datetime.fromisoformat(alert.at) if alert else None
+        is_new = at is not None and now - at < REMEMBERED and not is_ahead(at, now)
     except (TypeError, ValueError):
         log.warning("alert_unreadable")
         return None

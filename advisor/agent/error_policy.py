@@ -27,6 +27,7 @@ from advisor.agent.alerts import alert_remember
 from advisor.models import Decision, Run, Step
 from advisor.run_values import RunEnd, StopReason
 from digest.llm.entities import preview
+from ranking.common.clocks import SKEW
 from ranking.common.damage import is_damage
 from ranking.common.isolation import Failures
 
@@ -310,7 +311,7 @@ def _earlier(run: Run | None, now: datetime) -> int:
     if run is None or run.trigger != Run.Trigger.SCHEDULED:
         return int(run is not None)
     rows = Decision.objects.filter(actor=ACTOR, action=Action.RETRY_ONCE, reader_id=run.reader_id)
-    return rows.filter(at__gt=now - RETRY_WINDOW).count()
+    return rows.filter(at__gt=now - RETRY_WINDOW, at__lte=now + SKEW).count()
 
 
 def _not_before(run: Run | None, wait: timedelta | None, now: datetime) -> dict[str, str]:

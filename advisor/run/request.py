@@ -40,6 +40,7 @@ from digest.days import day_end, day_of
 from digest.errors import SignInNeeded
 from digest.models import Reader
 from ranking.common.broker import WorkerTask
+from ranking.common.clocks import is_ahead
 from suggestions.selectors import suggestions_created_between, suggestions_pending
 from suggestions.services.lifecycle import suggestions_sweep
 
@@ -326,8 +327,8 @@ def run_advance(*, run: Run, now: datetime) -> Run:
     out here and now: its worker is dead or busy.
     """
     run = run_reclaim(run=run, now=now)
-    waiting = run.status == Run.Status.QUEUED and now - run.created_at >= START_WITHIN
-    if waiting and not settings.REDIS_URL:
+    has_waited = now - run.created_at >= START_WITHIN or is_ahead(run.created_at, now)
+    if run.status == Run.Status.QUEUED and has_waited and not settings.REDIS_URL:
         executor()(run_id=run.pk, now=now)
         run = _stored(run.pk)
     return run

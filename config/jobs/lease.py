@@ -17,6 +17,7 @@ from django.db.models import F
 from advisor.models import Decision
 from advisor.run.workers import lease_renewal
 from config.models import NightlyReport
+from ranking.common.clocks import SKEW
 
 log = structlog.get_logger(__name__)
 Step = dict[str, Any]
@@ -51,8 +52,12 @@ def nightly_as_dict(row: NightlyReport) -> dict[str, Any]:
 
 
 def night_is_leased(row: NightlyReport, now: datetime) -> bool:
-    """Return whether a worker holds a lease on the night at `now`."""
-    return row.status == Status.RUNNING and row.lease_until is not None and row.lease_until >= now
+    """Return whether a worker holds a lease on the night at `now`.
+
+    A lease longer than any of ours counts as none: the clock was wrong.
+    """
+    until = row.lease_until
+    return row.status == Status.RUNNING and until is not None and now <= until <= now + LEASE + SKEW
 
 
 def steps_to_retry(
@@ -91,6 +96,7 @@ def night_claim(*, now: datetime, force: bool = False, manual: bool = False) -> 
     A failed night can be claimed again for its failed steps (see `steps_to_retry`). `force` restarts a
     finished night from the beginning.
     """
+    _wrong_nights_delete(now)
     lease = now + LEASE
     row, first = NightlyReport.objects.get_or_create(
         day=now.astimezone(UTC).date(),
@@ -115,6 +121,14 @@ def night_claim(*, now: datetime, force: bool = False, manual: bool = False) -> 
             return None
     mine = NightlyReport.objects.filter(pk=row.pk, token=row.token, status=row.status).update(**fields)
     return _set_fields(row, fields) if mine else None
+
+
+def _wrong_nights_delete(now: datetime) -> None:
+    """Delete reports that begin in the future: the clock was wrong. Their days would go without a night."""
+    wrong = NightlyReport.objects.filter(started_at__gt=now + SKEW)
+    if days := [str(day) for day in wrong.values_list("day", flat=True)]:
+        log.warning("nightly_from_the_future", days=days)
+        wrong.delete()
 
 
 def night_save(row: NightlyReport, **fields: Any) -> bool:

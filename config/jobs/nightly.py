@@ -142,10 +142,13 @@ def _learning_due(now: datetime) -> list[UUID]:
     Without a new rating a cycle would learn the same again: seven weeks of absence took a source from 1.0 to
     its cap.
     """
-    until, last = (now.astimezone(UTC) - LEARNING_CYCLE).date(), cycles_last()
+    today, last = now.astimezone(UTC).date(), cycles_last()
+    until = today - LEARNING_CYCLE
     rated = Feedback.objects.filter(reader=OuterRef("pk")).order_by("-at").values("at")[:1]
     readers = Reader.objects.filter(is_active=True).annotate(rated=Subquery(rated)).exclude(rated=None)
     rows = readers.order_by("pk").values_list("pk", "rated")
+    # A cycle of a later day was run by a wrong clock.
+    last = {pk: day for pk, day in last.items() if day <= today}
     return [pk for pk, at in rows if pk not in last or last[pk] <= min(until, at.astimezone(UTC).date())]
 
 

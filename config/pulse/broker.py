@@ -52,7 +52,8 @@ def workers_known() -> list[CeleryWorker]:
     for name, value in rows.items():
         row = json.loads(value)
         workers.append(CeleryWorker(name.decode(), now - row["at"], frozenset(row["queues"])))
-    return [worker for worker in workers if worker.age_s < FORGOTTEN_S]
+    # A beat from the future is a dead worker's of before the clock was set back.
+    return [worker for worker in workers if -HUNG_S <= worker.age_s < FORGOTTEN_S]
 
 
 def queues_unserved(workers: Collection[CeleryWorker]) -> list[str]:

@@ -21,11 +21,15 @@ def pulse_file(folder: Path, pid: int) -> Path:
 
 
 def pulse_ages(folder: Path) -> dict[str, float]:
-    """Return for each worker with a file in `folder` the seconds since its last beat."""
+    """Return for each worker with a file in `folder` the seconds since its last beat.
+
+    A beat from the future counts as endlessly old: its worker died before the clock was set back.
+    """
     ages: dict[str, float] = {}
     for path in folder.glob(f"{PREFIX}*.pulse"):
         with suppress(FileNotFoundError):  # it has just ended
-            ages[path.stem.removeprefix(PREFIX)] = time.time() - path.stat().st_mtime
+            age = time.time() - path.stat().st_mtime
+            ages[path.stem.removeprefix(PREFIX)] = age if age >= -HUNG_S else float("inf")
     return ages
 
 

@@ -28,13 +28,21 @@ from config.models import NightlyReport
 from config.pulse.files import worker_has_pulse
 from config.readiness import NO_ALERT, is_ready, readiness
 from digest.feeds.health import NETWORK_TO_DO, mostly_failed
-from digest.feeds.selectors import error_counts, fetching_trouble, in_trouble, is_read, network_trouble
+from digest.feeds.selectors import (
+    error_counts,
+    feed_is_due,
+    fetching_trouble,
+    in_trouble,
+    is_read,
+    network_trouble,
+)
 from digest.llm.providers import models_exist
 from digest.mail.render import mail_goes_out
 from digest.models import Delivery, Feed, Reader, Spend
 from digest.requests import reader_of
 from digest.sources.newsletters import mailbox_state
 from digest.web.pages.costs import BOOKED, USD, usd_words
+from ranking.common.clocks import future_words, is_ahead
 from ranking.common.damage import is_damage
 from ranking.common.text import words_cut
 from suggestions.models import Outcome
@@ -185,7 +193,8 @@ def _health(now: datetime) -> Iterator[OverviewFigure]:
 def _feeds(now: datetime) -> Iterator[OverviewFigure]:
     read = Feed.objects.filter(is_read())
     troubled = _count(read.filter(in_trouble()))
-    due = _count(read.filter(state=Feed.State.ACTIVE, next_check_at__lte=now))
+    planned = read.filter(state=Feed.State.ACTIVE, next_check_at__isnull=False)
+    due = _count(planned.filter(feed_is_due(now=now)))
     href = _list(Feed, condition="trouble") if troubled else _list(Feed)
     codes = error_counts() if troubled else {}
     offline = network_trouble()
@@ -245,6 +254,11 @@ def _night(now: datetime) -> Iterator[OverviewFigure]:
     if night is None:
         yield OverviewFigure("Last night", "none yet", "", _list(NightlyReport), not_yet=True)
         return
+    if is_ahead(night.started_at, now):
+        note = f"{future_words('The last report', night.started_at)}. The next night deletes it."
+        href = _list(NightlyReport)
+        yield OverviewFigure("Last night", "wrong clock", note, href, True, NIGHT_LATE_TO_DO)
+        return
     steps = nightly_as_dict(night)["steps"]
     failed = [step["name"] for step in steps if step["status"] == "failed"]
     began = date_words(localtime(night.started_at), "j F, H:i")
@@ -269,6 +283,10 @@ def _backup(now: datetime) -> Iterator[OverviewFigure]:
     Without any, the time counts from the last migration: earlier versions did not note backups.
     """
     last = jobs_last_started().get(BACKUP_JOB.removeprefix(JOB_PREFIX))
+    if last and is_ahead(last, now):
+        note = future_words("The last backup", last)
+        yield OverviewFigure("Last backup", "wrong clock", note, _list(Heartbeat), True, BACKUP_TO_DO)
+        return
     value = date_words(localtime(last), "j F, H:i") if last else "none by this version yet"
     since = last or MigrationRecorder(connection).migration_qs.aggregate(last=Max("applied"))["last"] or now
     late = now - since > BACKUP_LATE

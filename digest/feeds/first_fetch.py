@@ -12,7 +12,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.feeds.entities import UNREACHABLE
-from digest.feeds.selectors import outage_began_at
+from digest.feeds.selectors import feed_is_due, outage_began_at
 from digest.models import Feed, Item, Reader, Subscription
 
 # Feeds that a reader began to read within this time count as one lot with those that still wait.
@@ -69,8 +69,7 @@ class LostFeeds:
 def feeds_new(*, now: datetime) -> QuerySet[Feed]:
     """Return the feeds that somebody reads, that were never fetched and are due: the oldest first."""
     read = Exists(Subscription.objects.filter(feed=OuterRef("pk")))
-    due = Q(next_check_at=None) | Q(next_check_at__lte=now)
-    return Feed.objects.filter(NEVER_FETCHED, due, read).order_by("next_check_at", "pk")
+    return Feed.objects.filter(NEVER_FETCHED, feed_is_due(now=now), read).order_by("next_check_at", "pk")
 
 
 def feeds_in_turn(*, feeds: Sequence[Feed]) -> list[Feed]:

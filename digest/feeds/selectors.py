@@ -15,6 +15,7 @@ from digest.feeds.health import FeedFacts, FetchFacts, network_message, outage_m
 from digest.feeds.identity import NAME_HASH, URN_PREFIX, web_url
 from digest.feeds.polling import WAIT_LIMIT
 from digest.models import Feed, Item, ItemBody, NetworkOutage, PrunedEntry, Reader, Subscription
+from ranking.common.clocks import SKEW
 from ranking.common.rows import VALUES_MAX
 
 T = TypeVar("T")
@@ -40,6 +41,14 @@ def feed_facts(feed: Feed) -> FeedFacts:
     return FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at, moving, feed.note)
 
 
+def feed_is_due(*, now: datetime) -> Q:
+    """Return the condition for a feed whose next check has come.
+
+    One that is further away than any wait of ours was stored by a wrong clock.
+    """
+    return Q(next_check_at=None) | Q(next_check_at__lte=now) | Q(next_check_at__gt=now + WAIT_LIMIT)
+
+
 def feeds_due(*, now: datetime) -> QuerySet[Feed]:
     """Return active feeds whose next check has come: known ones first, then the longest waiting.
 
@@ -47,9 +56,8 @@ def feeds_due(*, now: datetime) -> QuerySet[Feed]:
     feeds costs nothing afterwards. A check planned for later than any feed may wait is due, too: the clock
     was ahead.
     """
-    due = Q(next_check_at=None) | Q(next_check_at__lte=now) | Q(next_check_at__gt=now + WAIT_LIMIT)
     is_new = Case(When(last_fetched_at=None, then=1), default=0)
-    return Feed.objects.filter(due, is_read(), state=Feed.State.ACTIVE).order_by(
+    return Feed.objects.filter(feed_is_due(now=now), is_read(), state=Feed.State.ACTIVE).order_by(
         is_new, F("next_check_at").asc(nulls_first=True), "pk"
     )
 
@@ -238,7 +246,7 @@ def fetching_trouble(*, now: datetime) -> str:
     if began_at := outage_began_at():
         return outage_message(began_at)
     since = now - timedelta(minutes=minutes)
-    recent = Q(last_fetched_at__gte=since)
+    recent = Q(last_fetched_at__gte=since, last_fetched_at__lte=now + SKEW)
     counts = Feed.objects.filter(is_read(), state=Feed.State.ACTIVE).aggregate(
         overdue=Count("pk", filter=Q(next_check_at__lte=since) | Q(next_check_at=None)),
         fetched=Count("pk", filter=recent & Q(failures=0)),

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_noop
 from digest.days import day_of
 from digest.items.selectors import CANDIDATE_FIELDS
 from digest.models import Destination, Impression, Item, Notification, NotificationSettings
+from ranking.common.clocks import is_ahead
 from ranking.common.isolation import READER, isolate
 from ranking.entities import Candidate, Mute
 from ranking.mutes import PHRASE, WORD, MuteFilter
@@ -66,7 +67,8 @@ def quiet_end(row: NotificationSettings, at: datetime) -> datetime | None:
 
 def news_since(row: NotificationSettings, now: datetime) -> datetime:
     """Return the earliest time of events that this reader may still be told."""
-    return max(row.since, now - LOOKBACK, (row.notified_at or row.since) - OVERLAP)
+    times = (row.since, now - LOOKBACK, (row.notified_at or row.since) - OVERLAP)
+    return max(at for at in times if not is_ahead(at, now))
 
 
 def notifications_due(*, now: datetime) -> dict[UUID, NotificationSettings]:
