@@ -82,6 +82,14 @@ async function acceptAll(form) {
   if (!cards.querySelector(WAITING)) shrink();
 }
 
+/** Take the room of an answered card away. What it says stays in its place on the screen, as far as the page scrolls. */
+function close(card) {
+  const top = () => card.firstElementChild.getBoundingClientRect().top;
+  const before = top();
+  card.style.minHeight = "0px";
+  scrollBy({ top: top() - before, behavior: "instant" });
+}
+
 /** Let the cards shrink, and show what became of them: the one button for all of them stands below where they were. */
 function shrink() {
   for (const card of cards.querySelectorAll("[data-card]")) card.style.minHeight = "0px";
@@ -145,7 +153,8 @@ function disable(card, off) {
   card.querySelectorAll("button").forEach((button) => { button.disabled = off; });
 }
 
-// The card keeps its height for a moment, so that nothing moves under the pointer.
+// The card keeps its height for a moment, so that nothing moves under the pointer. What it says stands where its
+// buttons were, in sight on a phone, too.
 // What an answer teaches comes in English, as all that programs are told, and is shown in the reader's language.
 function finish(card, verb, teaches) {
   const text = TEXT.done[verb];
@@ -163,7 +172,7 @@ function finish(card, verb, teaches) {
   card.style.minHeight = `${card.getBoundingClientRect().height}px`;
   card.replaceChildren(told, undoOf(card), ...(whyNot ? [reasonsOf(whyNot)] : []));
   card.classList.add("done");
-  unattended(card, ROOM_MS, () => (card.style.minHeight = "0px"));
+  unattended(card, ROOM_MS, () => close(card));
   recount();
   const isLast = !cards.querySelector("[data-card]:not(.done)");
   announce(`${text}: ${title}. ${taught.textContent} ${isLast ? allDone(told) : ""}`.trim());

@@ -174,6 +174,28 @@ def test_an_answered_card_keeps_its_room_while_its_reader_is_at_it_and_its_undo_
         expect(card.get_by_role("button", name="Undo")).to_be_visible()
 
 
+def test_on_a_phone_what_became_of_an_answer_stays_where_it_was_given(page: Page, ada: Reader):
+    card = page.locator(f"#suggestion-{suggested(ada).pk}")
+    other_topic(ada)
+    page.set_viewport_size({"width": 360, "height": 360})
+    page.clock.install()
+    page.goto(PAGE)
+    button = card.get_by_role("button", name="Yes", exact=True)
+    button.scroll_into_view_if_needed()
+    pressed = top(button)
+    height = float(card.evaluate("one => one.offsetHeight"))
+    button.click()
+    undo = card.get_by_role("button", name="Undo")
+    expect(undo).to_be_in_viewport()
+    assert abs(top(undo) - pressed) < 100
+    page.mouse.move(0, 0)
+    place = top(undo)
+    page.clock.run_for(2_100)
+    until(page, lambda: card.evaluate("one => one.offsetHeight") < height - 60)
+    assert top(undo) <= place
+    expect(undo).to_be_in_viewport()
+
+
 def test_all_are_accepted_below_the_cards_that_are_read_first(page: Page, ada: Reader):
     suggested(ada), other_topic(ada)
     page.goto(PAGE)
