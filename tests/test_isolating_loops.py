@@ -53,7 +53,7 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         "digest/feeds/mails.py": ("_header", "_date"),
     },
     "without locks a host is fetched all the same": {
-        "digest/feeds/rate_limit.py": ("host_take", "host_pause_s", "host_hold"),
+        "digest/feeds/rate_limit.py": ("host_take", "host_pauses_s", "host_hold"),
     },
 }
 # Loops of jobs and commands that work on rows and isolate none, and why.
@@ -64,6 +64,9 @@ STEPS = {
     ("digest.daily.first_fetch", "first_round_part"),
 }
 LOOPS: dict[str, tuple[str, ...]] = {
+    "it refuses a mistyped argument before anything is done": (
+        "digest.management.commands.import_feedback.Command.handle",
+    ),
     "its caller isolates the reader, feed or batch that this loop works for": (
         "digest.feeds.ingest.documents_ingest",
         "digest.feeds.services._sources_follow",
@@ -98,7 +101,6 @@ LOOPS: dict[str, tuple[str, ...]] = {
         "digest.feedback.noisy_counts.community_publish",
         "digest.feedback.transfer.feedback_import",
         "digest.feeds.fetch_batch.folder_ingest",
-        "digest.management.commands.fetch_feeds.Command.handle",
     ),
     "it takes the next batch by ids, and what works on a row of it isolates": (
         "digest.daily.services._build_days",

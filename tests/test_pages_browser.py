@@ -263,7 +263,7 @@ def test_everything_works_by_keyboard(page: Page, ada: Reader):
     page.keyboard.press("Tab")
     expect(page.get_by_text("Skip to the page")).to_be_focused()
     page.keyboard.press("Enter")
-    for _ in range(5):  # all as read, title, source, original, why
+    for _ in range(6):  # all as read, order by ratings, title, source, original, why
         page.keyboard.press("Tab")
     expect(page.locator(".why > summary")).to_be_focused()
     page.keyboard.press("Enter")

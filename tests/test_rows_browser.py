@@ -101,6 +101,8 @@ def test_a_rating_moves_no_row_and_its_reasons_come_when_asked_for(
     for n in range(3):
         item = fresh_item(ada, hours=n + 1, title=f"A lamp {n}", text="Words about lamps and kettles. " * 12)
         item_save(reader=ada, item_id=item.pk, saved=True, now=timezone.now())
+    # Below the first rating of all stands what ratings do.
+    FeedbackFactory(reader=ada, item=fresh_item(ada, hours=24 * 40, title="An old lamp"), useful=True)
     Reader.objects.update(language=language)
     page.set_viewport_size(size)
     page.goto(address)
@@ -240,7 +242,7 @@ def test_a_thumb_down_that_ends_more_like_this_says_so_in_its_folded_row(page: P
     page.goto("/ui/all")
     listening(page)
     page.get_by_role("button", name="Not useful").click()
-    expect(page.locator(".ended")).to_be_visible()
+    expect(page.locator("[data-ended]")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
     until(page, lambda: Reading.objects.filter(named_at__isnull=False).exists())
     assert not Feedback.objects.exists()

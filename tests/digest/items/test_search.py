@@ -482,11 +482,11 @@ def test_the_page_costs_the_same_however_many_hits(page: Client, ada: Reader, dj
     # session, reader, matches, items, thumbs, readings; config 2, signals 4; sources of the form; two for
     # items about it; one for the saved search; config again, for the topic that is offered; feeds,
     # summaries, and other reports
-    with django_assert_num_queries(24):
+    with django_assert_num_queries(23):
         page.get("/ui/search", {"q": "lamp"})
     for n in range(12):
         fresh_item(ada, title=f"Lamp {n}")
-    with django_assert_num_queries(24):
+    with django_assert_num_queries(23):
         page.get("/ui/search", {"q": "lamp"})
 
 

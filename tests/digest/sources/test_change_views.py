@@ -229,7 +229,7 @@ def test_the_page_costs_the_same_for_three_and_three_hundred(
     for n in range(number):
         subscribe(ada, f"s{n}.example")
     Feed.objects.filter(source_id="s1.example").update(failures=1)
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         page.get(PAGE, {"find": "s", "show": ""})
 
 
